@@ -1,0 +1,61 @@
+"""Is there budget left? Turns, tokens, money, time and failures of a task, against what it may spend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Resource = Literal["turns", "tokens", "usd", "seconds", "failures"]
+RESOURCES: tuple[Resource, ...] = get_args(Resource)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a task may spend; None is no limit."""
+
+    turns: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+    seconds: float | None = None
+    failures: int | None = None
+    """Consecutive failures that are retried; the next one exhausts the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What a task has spent so far. A cost nobody could tell is None and never exhausts a budget by itself."""
+
+    turns: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    seconds: float = 0.0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhausted:
+    """One resource at its limit."""
+
+    resource: Resource
+    spent: float
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.resource}: {self.spent:g} of {self.limit:g}"
+
+
+def exhausted(budget: Budget, spending: Spending) -> tuple[Exhausted, ...]:
+    """Every resource that is used up. Failures may reach their limit; one more exhausts it."""
+    found: list[Exhausted] = []
+    for resource in RESOURCES:
+        limit, spent = getattr(budget, resource), getattr(spending, resource)
+        if limit is None or spent is None:
+            continue
+        if spent > limit or (spent == limit and resource != "failures"):
+            found.append(Exhausted(resource=resource, spent=spent, limit=limit))
+    return tuple(found)
+
+
+def unknown_cost(budget: Budget, spending: Spending) -> bool:
+    """A money limit is set, but what was spent is not known: the caller must say so rather than go on in silence."""
+    return budget.usd is not None and spending.usd is None

@@ -1,0 +1,182 @@
+"""What is this shell command for, and whose exit code does the caller see?
+
+`plan_of` reads a command line into its parts, each with its kinds. The names of runners, linters, builders and so on
+are in `commands.json`. Nothing is executed; a program nobody listed counts as `run`, since it executes something.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from .programs import LOOK, NOTHING, Kinds, Words, after_options, classify, name_of, tables
+from .shell import MAX_DEPTH, Simple, split
+
+Seen = Literal["own", "zero", "hidden"]
+"""Whose exit code the line gives: the part's `own`; the part's when it is `zero`, perhaps another's else; not its."""
+
+CACHED_CHARACTERS = 2_000
+"""Longer lines are read each time they come: they hardly repeat, and would fill the memory."""
+
+
+EDIT: Kinds = frozenset({"edit"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One simple command of a line, wrappers taken off."""
+
+    words: tuple[str, ...]
+    kinds: Kinds
+    runner: str = ""
+    """For a test run, the runner's name as the command says it."""
+    exit: Seen = "own"
+    folder: str = ""
+    """Where an earlier `cd` of the line went."""
+    targets: tuple[str, ...] = ()
+    appends: bool = False
+    heredoc: str = ""
+    piped: bool = False
+    """True when its output goes into the next part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole command line."""
+
+    parts: tuple[Part, ...] = ()
+    kinds: Kinds = frozenset()
+
+
+def plan_of(text: str) -> Plan:
+    """Read a command line. Never raises, and takes time in proportion to the length."""
+    return _remembered(text) if len(text) <= CACHED_CHARACTERS else _plan(text)
+
+
+def kinds_of(text: str) -> Kinds:
+    """What the whole line is for: the union over its parts."""
+    return plan_of(text).kinds
+
+
+@lru_cache(maxsize=4_096)
+def _remembered(text: str) -> Plan:
+    return _plan(text)
+
+
+def _plan(text: str) -> Plan:
+    simples: list[tuple[Simple, tuple[str, ...]]] = []
+    for simple in split(text):
+        simples.extend(_unwrapped(simple, 0))
+    strict = pipefail = False
+    folder = ""
+    parts: list[Part] = []
+    operators = [simple.then for simple, _ in simples]
+    heads = [words[0] if words else "" for _, words in simples]
+    for at, (simple, words) in enumerate(simples):
+        if words and words[0] == "set":
+            strict = strict or any(re.match(r"-[a-z]*e", w) for w in words[1:])
+            pipefail = pipefail or "pipefail" in words
+        if words and words[0] in ("cd", "pushd") and len(words) > 1:
+            folder = _joined(folder, words[-1])
+        kinds, runner = classify(words)
+        if kinds <= LOOK and _fills_file(simple, words):
+            kinds = EDIT
+        parts.append(
+            Part(
+                words=words,
+                kinds=kinds,
+                runner=runner,
+                exit=_exit(at, operators, heads, strict=strict, pipefail=pipefail),
+                folder=folder,
+                targets=simple.targets,
+                appends=simple.appends,
+                heredoc=simple.heredoc,
+                piped=simple.then == "|",
+            )
+        )
+    kinds = frozenset().union(*(p.kinds for p in parts)) if parts else NOTHING
+    return Plan(parts=tuple(parts), kinds=kinds)
+
+
+def _fills_file(simple: Simple, words: Words) -> bool:
+    files = (*simple.targets, *(words[1:] if words[:1] == ("tee",) else ()))
+    return any(not f.startswith(("-", "/dev/", "/tmp/", "&")) for f in files)  # noqa: S108
+
+
+def _joined(folder: str, path: str) -> str:
+    return path if not folder or path.startswith(("/", "~", "$")) else f"{folder.rstrip('/')}/{path}"
+
+
+def _exit(at: int, operators: list[str], heads: list[str], *, strict: bool, pipefail: bool) -> Seen:
+    """Follow the operators after a part to see whether its exit code reaches the end of the line."""
+    seen: Seen = "own"
+    hopped = False
+    for index in range(at, len(operators)):
+        match operators[index]:
+            case "":
+                return seen
+            case "&&":
+                seen, hopped = "zero", True
+            case "|" if hopped or pipefail:
+                pass
+            case ";" if strict:
+                seen, hopped = "zero", True
+            case "||" if heads[index + 1 : index + 2] and heads[index + 1] in ("exit", "false", "return"):
+                return seen
+            case _:
+                return "hidden"
+    return seen
+
+
+def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]]]:
+    """Take off `sudo`, `timeout 30`, `uv run` and the like; open `bash -c '...'` into its own commands."""
+    data, words = tables(), simple.words
+    for _ in range(8):
+        name = name_of(words)
+        if name == "find" and (at := _index(words, "-exec", "-execdir", "-ok")):
+            root = words[1] if len(words) > 1 and not words[1].startswith("-") else "."
+            words = tuple(root if w == "{}" else w for w in words[at + 1 :] if w not in (";", "+"))
+            continue
+        script = _script(name, words)
+        if script is not None and depth < MAX_DEPTH:
+            inner = [found for s in split(script) for found in _unwrapped(s, depth + 1)]
+            if inner:
+                last, last_words = inner[-1]
+                inner[-1] = (replace(last, then=simple.then), last_words)
+            return inner
+        size, skip = 1, data["wrappers"].get(name, -1)
+        if name in data["wrapper_heads"]:
+            longer = data["two_word_wrappers"]
+            size, skip = next(((n, longer[k]) for n in (3, 2) if (k := _key(words, n)) in longer), (size, skip))
+        if skip < 0:
+            break
+        rest = after_options(words[size:], " ".join((name, *words[1:size])))[skip:]
+        while rest and "=" in rest[0] and re.match(r"\w+=", rest[0]):
+            rest = rest[1:]
+        if not rest:
+            break
+        # `hatch run test` and `pdm run lint:all` name the project's scripts, not the programs of that name.
+        words = (f"./{rest[0]}", *rest[1:]) if size > 1 and (rest[0] == "test" or ":" in rest[0]) else rest
+    return [(simple, words)]
+
+
+def _key(words: tuple[str, ...], size: int) -> str:
+    return " ".join((name_of(words), *words[1:size])) if len(words) > size else ""
+
+
+def _script(name: str, words: Words) -> str | None:
+    if name == "eval":
+        return " ".join(words[1:])
+    if name in tables()["shells"]:
+        for at, word in enumerate(words[1:], 1):
+            if not word.startswith("-"):
+                return None
+            if not word.startswith("--") and "c" in word[1:] and at + 1 < len(words):
+                return words[at + 1]
+    return None
+
+
+def _index(words: Words, *wanted: str) -> int:
+    return next((at for at, word in enumerate(words) if word in wanted), 0)

@@ -1,0 +1,226 @@
+"""What did the agent do, and what does it prove?
+
+Fills the ledger from the events of turns, never from what the agent says. A call that failed writes nothing, and one
+whose answer was never seen proves nothing. `before` goes on with an earlier ledger: a session is read turn by turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from .commands import Plan, plan_of
+from .evidence import VERIFYING, Command, CommandKind, Commit, Ledger, TestRun, Weakened, Write
+from .facts import Result, Step, Turn, steps_of
+from .line_tests import exit_code_of, run_of_tool, runs_of_line
+from .publishing import awaits_hash, commits_in, commits_of, pull_requests_in, pull_requests_of, pushed
+from .shell_writes import is_scratch, shell_changes
+from .snapshot import Snapshot
+from .tools import Change, changes_of, command_of, is_by_product, role_of
+from .weakening import counts_fell, weakened_by
+
+__all__ = ["Snapshot", "ledger_of"]
+
+COMMAND_CHARACTERS = 400
+"""Enough to recognise a command; a script in a here-document may be as long as a file."""
+
+FLAGS_FAILURES = frozenset({"claude"})
+"""CLIs that give no exit code but mark each command that did not exit with zero."""
+
+
+def ledger_of(turn: Turn | Sequence[Turn], before: Ledger | None = None, *, snapshot: Snapshot | None = None) -> Ledger:
+    """The evidence of the turns, after that of `before`. Call indexes go on where `before` ended."""
+    entries = _Entries(before or Ledger())
+    for each in (turn,) if isinstance(turn, Turn) else turn:
+        for step in steps_of(each, first=entries.calls):
+            entries.take(step, each)
+    if snapshot is not None:
+        entries.take_snapshot(snapshot)
+    return entries.ledger()
+
+
+class _Entries:
+    """The ledger while it is being written."""
+
+    def __init__(self, start: Ledger) -> None:
+        self.first = self.calls = start.calls
+        self.writes: list[Write] = list(start.writes)
+        self.commands: list[Command] = list(start.commands)
+        self.test_runs: list[TestRun] = list(start.test_runs)
+        self.commits: list[Commit] = list(start.commits)
+        self.pushes: list[int] = list(start.pushes)
+        self.pull_requests: dict[str, None] = dict.fromkeys(start.pull_requests)
+        # A fallen count is worked out anew from all runs; a deed stays done.
+        fell = start.weakened is not None and start.weakened.why == "count_fell"
+        self.weakened: Weakened | None = None if fell else start.weakened
+        self.times: list[float] = []
+
+    def ledger(self) -> Ledger:
+        weakened = self.weakened
+        if weakened is None and len(self.test_runs) > 1:
+            weakened = counts_fell(self.test_runs, {c.call: c.text for c in self.commands})
+        return Ledger(
+            calls=self.calls,
+            writes=tuple(self.writes),
+            commands=tuple(self.commands),
+            test_runs=tuple(self.test_runs),
+            commits=tuple(self.commits),
+            pushes=tuple(self.pushes),
+            pull_requests=tuple(self.pull_requests),
+            weakened=weakened,
+        )
+
+    def take(self, step: Step, turn: Turn) -> None:
+        cwd = turn.cwd
+        self.calls = step.index + 1
+        call, result, at = step.call, step.result, step.index
+        self.times.append(call.at.timestamp() if call.at else 0.0)
+        if result is None:
+            return
+        role = role_of(call.tool)
+        if role == "shell":
+            line = command_of(call.args)
+            if line is not None:
+                moved = result.text.startswith("Command ") and "background" in result.text[:200]
+                background = moved or call.args.get("run_in_background") is True
+                self._shell(at, line, result, cwd, background=background, flags_failures=turn.cli in FLAGS_FAILURES)
+        elif role == "code":
+            self._command(at, str(call.args.get("code", call.tool)), frozenset({"run"}), result)
+        elif role == "test":
+            run = run_of_tool(at, call.tool, result)
+            self.test_runs.append(run)
+            self._command(at, call.tool, frozenset({"test"}), result, failed=run.outcome == "failed")
+        elif result.failed:
+            return
+        elif role == "write":
+            self._changes(((0, c) for c in changes_of(call.tool, call.args, result.text)), at, cwd, how="tool")
+        elif role == "pr":
+            self.pull_requests.update(dict.fromkeys(pull_requests_in(result.text)))
+        elif role == "commit":
+            self.commits.extend(Commit(hash=h, call=at) for h in commits_in(result.text))
+
+    def take_snapshot(self, snapshot: Snapshot) -> None:
+        """Note changes that no call accounts for: a script made them.
+
+        They belong to the call that ran when the file changed, where times tell it; else to the last call that ran
+        something other than a check.
+        """
+        ran = [c.call for c in self.commands if c.kinds & {"run", "edit", "install"}]
+        default = ran[-1] if ran else max(0, self.calls - 1)
+        known = [w.path for w in self.writes]
+        for change in snapshot.changes():
+            if any(_same(change.path, path) for path in known):
+                continue
+            stamp, at = snapshot.stamp(change.path), default
+            if stamp is not None:
+                begun = [i for i, time in enumerate(self.times, self.first) if 0 < time <= stamp]
+                at = begun[-1] if begun else default
+            self._changes(((0, change),), at, None, how="snapshot")
+        self.writes.sort(key=lambda write: write.call)
+
+    def _shell(
+        self, at: int, line: str, result: Result, cwd: str | None, *, background: bool, flags_failures: bool
+    ) -> None:
+        plan = plan_of(line)
+        failed = result.failed or bool(exit_code_of(result))
+        changes = shell_changes(plan)
+        if failed:
+            # The last part is what failed; those before it had done their work.
+            changes = tuple((part, change) for part, change in changes if part < len(plan.parts) - 1)
+        last = self._changes(changes, at, cwd, how="shell")
+        runs = runs_of_line(at, plan, result, background=background, flags_failures=flags_failures)
+        self.test_runs.extend(runs)
+        awaited = self._awaited(at)
+        self._command(
+            at,
+            line,
+            plan.kinds,
+            result,
+            failed=any(run.outcome == "failed" for run in runs),
+            checks_own_edit=last is not None and any(p.kinds & VERIFYING for p in plan.parts[last + 1 :]),
+        )
+        if awaited or plan.kinds & {"commit", "push", "pr"}:
+            self._published(at, plan, result.text, failed=failed, awaited=awaited)
+
+    def _published(self, at: int, plan: Plan, text: str, *, failed: bool, awaited: bool) -> None:
+        for found in commits_of(plan, text, failed=failed, awaited=awaited):
+            self.commits.append(Commit(hash=found, call=at))
+        if pushed(plan, text, failed=failed):
+            self.pushes.append(at)
+        self.pull_requests.update(dict.fromkeys(pull_requests_of(plan, text, failed=failed)))
+
+    def _awaited(self, at: int) -> bool:
+        """True when the call just before committed without showing the hash."""
+        last = self.commands[-1] if self.commands else None
+        if last is None or last.call != at - 1 or "commit" not in last.kinds or last.failed:
+            return False
+        return awaits_hash(plan_of(last.text)) and not any(c.call == last.call for c in self.commits)
+
+    def _command(
+        self,
+        at: int,
+        text: str,
+        kinds: frozenset[CommandKind],
+        result: Result,
+        *,
+        failed: bool = False,
+        checks_own_edit: bool = False,
+    ) -> None:
+        code = exit_code_of(result)
+        self.commands.append(
+            Command(
+                text=text[:COMMAND_CHARACTERS],
+                call=at,
+                kinds=kinds,
+                exit_code=code,
+                failed=failed or result.failed or bool(code),
+                checks_own_edit=checks_own_edit,
+            )
+        )
+
+    def _changes(
+        self,
+        changes: Iterable[tuple[int, Change]],
+        at: int,
+        cwd: str | None,
+        *,
+        how: Literal["tool", "shell", "snapshot"],
+    ) -> int | None:
+        """Note what a call changed; gives the part of the line that made the last change of the work."""
+        last: int | None = None
+        for part, change in changes:
+            if is_scratch(change.path, cwd):
+                continue
+            if self.weakened is None and (deed := weakened_by(change, at)):
+                own = any(_same(change.path, made) for made in self._made())
+                self.weakened = None if own else deed
+            if change.what == "deleted" and self._tidies(change):
+                continue
+            self.writes.append(Write(path=change.path, call=at, how=how, change=change.what))
+            last = part
+        return last
+
+    def _tidies(self, change: Change) -> bool:
+        """Taking away what the session itself made, or what a build left, is no edit that calls for new proof."""
+        if change.new:
+            return False
+        return is_by_product(change.path) or any(
+            _same(change.path, made) or made.startswith(_clean(change.path) + "/") for made in self._made()
+        )
+
+    def _made(self) -> set[str]:
+        """Files whose first change of the session made them."""
+        first: dict[str, str] = {}
+        for write in self.writes:
+            first.setdefault(_clean(write.path), write.change)
+        return {path for path, change in first.items() if change == "created"}
+
+
+def _clean(path: str) -> str:
+    return path.removeprefix("./").rstrip("/")
+
+
+def _same(one: str, other: str) -> bool:
+    """The same file, one path perhaps given from the root and one from the workspace."""
+    one, other = _clean(one), _clean(other)
+    return one == other or one.endswith("/" + other) or other.endswith("/" + one)

@@ -1,0 +1,91 @@
+"""Which test runs does this call prove?
+
+Joins what the command is for, whose exit code is seen, and what the output counts. The exit code of `pytest | tail` is
+that of `tail`: such a run stands on its counts alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .commands import Plan
+from .evidence import TestRun
+from .facts import Result
+from .testruns import Counts, Outcome, counts_of, outcome_of
+from .weakening import is_test_path
+
+
+def exit_code_of(result: Result) -> int | None:
+    """The code the reader found, or the one that Claude Code and Gemini CLI write at a fixed place of the text."""
+    if result.exit_code is not None:
+        return result.exit_code
+    if result.text.startswith(("Exit code ", "Error: Exit code ", "Exit code: ")):
+        found = re.match(r"(?:Error: )?Exit code:? (-?\d+)\b", result.text)
+    elif "Exit Code: " in result.text[-400:]:
+        found = re.search(r"^Exit Code: (-?\d+)\s*$", result.text[-400:], re.MULTILINE)
+    else:
+        return None
+    return int(found[1]) if found else None
+
+
+def runs_of_line(
+    call: int, plan: Plan, result: Result, *, background: bool = False, flags_failures: bool = False
+) -> tuple[TestRun, ...]:
+    """The test runs of a shell line, one per runner.
+
+    `flags_failures` where the CLI marks every non-zero exit as an error: then no mark means zero.
+    """
+    code = exit_code_of(result)
+    if code is None and flags_failures and not result.failed:
+        code = 0
+    if "test" not in plan.kinds:
+        return _runs_of_script(call, plan, result, code)
+    runners: dict[str, int] = {}
+    for part in plan.parts:
+        if "test" in part.kinds:
+            runners[part.runner] = runners.get(part.runner, 0) + 1
+    runs: list[TestRun] = []
+    for runner, times in runners.items():
+        seen = {p.exit for p in plan.parts if "test" in p.kinds and p.runner == runner}
+        own = None if "hidden" in seen or (code != 0 and "own" not in seen) else code
+        counts = None if background else counts_of(result.text, runner, times)
+        unsure = background or (result.failed and code is None)
+        outcome = outcome_of(counts, None if background else own, failed=unsure, text=result.text)
+        runs.append(_run(call, runner, counts, own, outcome))
+    return tuple(runs)
+
+
+def _runs_of_script(call: int, plan: Plan, result: Result, code: int | None) -> tuple[TestRun, ...]:
+    """A test file run as a script is a test run when its output holds a summary, else just a run."""
+    named = [
+        p
+        for p in plan.parts
+        if "run" in p.kinds and any(("test" in w or "spec" in w) and is_test_path(w) for w in p.words[:4])
+    ]
+    counts = counts_of(result.text, "unittest") if named else None
+    if counts is None or counts.verdict:
+        return ()
+    own = code if named[-1].exit == "own" else None
+    outcome = outcome_of(counts, own, failed=result.failed and code is None, text=result.text)
+    return (_run(call, counts.runner, counts, own, outcome),)
+
+
+def run_of_tool(call: int, tool: str, result: Result) -> TestRun:
+    """The run of a tool that tests by its name, such as an editor's `runTests`."""
+    counts, code = counts_of(result.text), exit_code_of(result)
+    return _run(call, tool, counts, code, outcome_of(counts, code, failed=result.failed, text=result.text))
+
+
+def _run(call: int, runner: str, counts: Counts | None, code: int | None, outcome: Outcome) -> TestRun:
+    if counts is None:
+        return TestRun(runner=runner, call=call, exit_code=code, outcome=outcome)
+    return TestRun(
+        runner=counts.runner,
+        call=call,
+        passed=counts.passed,
+        failed=counts.failed,
+        skipped=counts.skipped,
+        collected=counts.collected,
+        exit_code=code,
+        outcome=outcome,
+    )

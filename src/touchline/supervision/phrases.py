@@ -1,0 +1,56 @@
+"""Which words mark a claim, a hedge, a question ...? Loads `phrases.toml` and compiles a list when it is first used."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from touchline.errors import DataFileError
+
+_FILE = Path(__file__).with_name("phrases.toml")
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    try:
+        return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataFileError(f"{_FILE.name} cannot be read: {error}.", hint="Reinstall Touchline.") from error
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """One pattern made of every alternative under `name` (`claims.fixed`), for lower-case text.
+
+    In the file `{gap}` is some words of the same sentence, `{code}` a piece of inline code.
+    """
+    entry: Any = _lists()
+    for key in name.split("."):
+        if not isinstance(entry, dict) or key not in entry:
+            raise DataFileError(f"{_FILE.name} has no list named {name}.", hint="Reinstall Touchline.")
+        entry = entry[key]
+    # Most alternatives begin at a word: one shared boundary lets the engine skip a branch by its first letter.
+    bounded = [a[2:] for a in entry if a.startswith(r"\b")]
+    others = [a for a in entry if not a.startswith(r"\b")]
+    if bounded:
+        others.append(r"\b(?=\w)(?:" + "|".join(f"(?:{a})" for a in bounded) + ")")
+    alternatives = "|".join(f"(?:{a})" for a in others)
+    alternatives = alternatives.replace("{gap}", r"[^.!?:;\n]{0,60}?").replace("{code}", "\ue000{1,400}+")
+    try:
+        return re.compile(alternatives)
+    except re.error as error:
+        raise DataFileError(
+            f"{_FILE.name}: {name} is no valid pattern: {error}.", hint="Reinstall Touchline."
+        ) from error
+
+
+def matches(name: str, text: str) -> Iterator[re.Match[str]]:
+    """Every match of a list in a lower-case text; costs next to nothing where its needed words are absent."""
+    needed = _lists()["needs"].get(name)
+    if needed is not None and not any(word in text for word in needed):
+        return iter(())
+    return pattern(name).finditer(text)

@@ -1,0 +1,232 @@
+"""Which parts of a message are the agent's own words, and where do its sentences begin and end?
+
+Code, quotations and pasted tool output are masked, never cut, so that every offset still points into the
+original text. Very long messages are looked at through their head and tail: that is where agents say how they
+stopped, and it bounds the cost of every pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+
+from touchline.supervision.stops import Span
+
+HEAD, TAIL = 8_000, 16_000
+"""Characters looked at from the beginning and from the end of a long message."""
+CODE = "\ue000"
+"""Stands for each character of inline code: a pattern can tell code from nothing. Private use, never written."""
+QUOTE = "\ue001"
+"""Stands for each character of a quotation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence, list item, heading or table row, by offsets into the looked-at text."""
+
+    start: int
+    end: int
+    words: str
+    """Its words in lower case, with code and quotations masked."""
+    section: str
+    """The heading it stands under, lower case, or an empty text."""
+    item: bool
+    """True for an item of a list."""
+    heading: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose:
+    """A message made ready for patterns. Offsets of `words`, `shown` and `sentences` are the same."""
+
+    text: str
+    """The whole message, as the agent wrote it."""
+    looked_at: str
+    """All of it, or its head and tail."""
+    words: str
+    """The agent's own words in lower case: code, quotations and tool output masked."""
+    shown: str
+    """Words and code in lower case; only quotations masked. Where proof that was pasted or named may be found."""
+    sentences: tuple[Sentence, ...]
+    skipped: int
+    """Characters left out after the head."""
+    starts: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> Span:
+        """The piece of the message that stands at these offsets, without the space around it."""
+        while start < end and self.looked_at[start].isspace():
+            start += 1
+        while end > start and self.looked_at[end - 1].isspace():
+            end -= 1
+        if self.skipped:
+            if end > HEAD > start:
+                end = HEAD
+            if start >= HEAD:
+                start, end = start + self.skipped, end + self.skipped
+        return Span(start=start, end=end, text=self.text[start:end])
+
+    def offset(self, span: Span) -> int:
+        """Where a span begins in the looked-at text."""
+        return span.start - self.skipped if self.skipped and span.start >= HEAD else span.start
+
+    def sentence_at(self, offset: int) -> Sentence | None:
+        """The sentence an offset lies in; None between sentences (inside a code block, say)."""
+        index = bisect_right(self.starts, offset) - 1
+        if index < 0:
+            return None
+        sentence = self.sentences[index]
+        return sentence if offset < sentence.end else None
+
+
+def read(text: str) -> Prose:
+    """Mask and split a message."""
+    skipped = max(0, len(text) - HEAD - TAIL)
+    looked_at = text[:HEAD] + text[-TAIL:] if skipped else text
+    spoken, displayed = _mask_blocks(looked_at)
+    words = _plain(_QUOTED.sub(_quoted, _INLINE.sub(_coded, spoken)))
+    shown = _plain(_QUOTED.sub(_quoted, displayed))
+    lower = lowered(words)
+    sentences = tuple(_sentences(words, lower))
+    return Prose(
+        text=text,
+        looked_at=looked_at,
+        words=lower,
+        shown=lowered(shown),
+        sentences=sentences,
+        skipped=skipped,
+        starts=tuple(s.start for s in sentences),
+    )
+
+
+# Curly apostrophes and emphasis become plain text of the same length, so that patterns need one spelling.
+_PLAIN = (("’", "'"), ("‘", "'"), ("\u00a0", " "), ("\t", " "), ("\r", " "), ("**", "  "), ("__", "  "))
+_FENCE = re.compile(r"[ >]{0,12}(?:[-*] )?(`{3,}|~{3,})")
+_INLINE = re.compile(r"``[^`\n]{1,400}``|`[^`\n]{1,400}`")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」|'(?<![\w']')[^'\n]{2,120}'(?!\w)"
+)
+_OUTPUT_OPEN = re.compile(r"\s{0,8}<(tool_result|function_results|stdout|stderr|output|system-reminder)>")
+_OUTPUT_LINE = re.compile(r"\s{0,8}(?:\$ |❯|⎿|╭─|╰─)")
+_BLOCK_QUOTE = re.compile(r"\s{0,3}>")
+
+
+def _plain(words: str) -> str:
+    for written, plain in _PLAIN:
+        words = words.replace(written, plain)
+    return words
+
+
+def lowered(words: str) -> str:
+    """Lower case, letter by letter where a letter would become two and shift every offset."""
+    lower = words.lower()
+    return lower if len(lower) == len(words) else "".join(c if len(c.lower()) != 1 else c.lower() for c in words)
+
+
+def _coded(match: re.Match[str]) -> str:
+    return CODE * (match.end() - match.start())
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return QUOTE * (match.end() - match.start())
+
+
+def _mask_blocks(text: str) -> tuple[str, str]:
+    """Blank out block quotes; in the first text returned, fenced code and pasted output as well."""
+    spoken = text.split("\n")
+    displayed = spoken.copy()
+    fence = closing = ""
+    for number, line in enumerate(spoken):
+        blank = " " * len(line)
+        if fence:
+            spoken[number] = blank
+            mark = _FENCE.match(line)
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip("`~ \r"):
+                fence = ""
+                displayed[number] = blank
+        elif closing:
+            spoken[number] = blank
+            if closing in line:
+                closing = ""
+        elif not line or line[0].isalnum():
+            continue
+        elif mark := _FENCE.match(line):
+            fence = mark[1]
+            spoken[number] = displayed[number] = blank
+        elif opened := _OUTPUT_OPEN.match(line):
+            spoken[number] = blank
+            closing = f"</{opened[1]}>"
+            if closing in line:
+                closing = ""
+        elif _BLOCK_QUOTE.match(line):
+            spoken[number] = displayed[number] = blank
+        elif _OUTPUT_LINE.match(line):
+            spoken[number] = blank
+    return "\n".join(spoken), "\n".join(displayed)
+
+
+@cache
+def _line_shape() -> re.Pattern[str]:
+    return re.compile(
+        r"""(?P<blank>\s*$|\s*[-_=*]{3,}\s*$)
+        |(?P<heading>\s{0,3}\#{1,6}\s)
+        |(?P<item>\s*(?:[-*+•✅✓✔❌☑→]|\d{1,3}[.)]|[A-Da-d]\)|\[[ xX]\])\s)
+        |(?P<row>\s*\|)""",
+        re.VERBOSE,
+    )
+
+
+@cache
+def _sentence_end() -> re.Pattern[str]:
+    # A full stop before a lower-case word is an abbreviation, a version or a file name.
+    return re.compile(r"[?!]{1,8}[\s)\]'_]{1,40}(?=\S)|\.{1,3}[)\]'_]{0,4}\s{1,200}(?![a-z\s])(?=\S)|[。！？]")
+
+
+def _sentences(words: str, lower: str) -> list[Sentence]:
+    """Split by lines where lines mean something (items, headings, rows), else by full stops across lines."""
+    found: list[Sentence] = []
+    section = ""
+    open_at: int | None = None
+    item = False
+    offset = 0
+
+    def close(end: int) -> None:
+        nonlocal open_at
+        if open_at is None:
+            return
+        start = open_at
+        for stop in _sentence_end().finditer(words, open_at, end):
+            _add(found, lower, start, stop.end(), section, item=item)
+            start = stop.end()
+        _add(found, lower, start, end, section, item=item)
+        open_at = None
+
+    for line in words.split("\n"):
+        end = offset + len(line)
+        shape = _line_shape().match(line)
+        kind = shape.lastgroup if shape else None
+        bare = line.strip()
+        titled = kind is None and open_at is None and bare.endswith(":") and len(bare) < 60
+        if kind == "heading" or titled:
+            close(offset)
+            section = bare.strip("#: _").lower()
+            _add(found, lower, offset, end, section, heading=True)
+        elif kind == "blank":
+            close(offset)
+        elif kind in ("item", "row"):
+            close(offset)
+            open_at, item = offset, kind == "item"
+        elif open_at is None:
+            open_at, item = offset, False
+        offset = end + 1
+    close(len(words))
+    return found
+
+
+def _add(
+    found: list[Sentence], lower: str, start: int, end: int, section: str, *, item: bool = False, heading: bool = False
+) -> None:
+    piece = lower[start:end]
+    if piece.strip(" \n-_=|:"):
+        found.append(Sentence(start=start, end=end, words=piece, section=section, item=item, heading=heading))

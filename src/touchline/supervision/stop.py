@@ -1,0 +1,188 @@
+"""Why did the agent stop, and is a claimed completion to be accepted?
+
+Process facts first, then the ledger, the words last. `Stop.kind` is the best guess and `Stop.confidence` says how
+sure it is; turning a guess below `limits.sure` into a question for a person is left to `decide`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from touchline.supervision.claim_check import check_claims
+from touchline.supervision.claims import Hedges, claims_in, hedges_in
+from touchline.supervision.evidence import Ledger
+from touchline.supervision.facts import Ended
+from touchline.supervision.judge import Judge, Question, fault_of
+from touchline.supervision.limits import LIMITS, Limits
+from touchline.supervision.proof import Shown, proof_in
+from touchline.supervision.prose import read
+from touchline.supervision.stops import Claim, Kind, Rejection, Span, Standing, Stop
+from touchline.supervision.weigh import Weighed, abnormal, weigh
+
+_ABNORMAL = frozenset({Ended.CRASHED, Ended.API_ERROR, Ended.KILLED, Ended.TIMED_OUT, Ended.INTERRUPTED})
+_CHANGES = frozenset({"fixed", "implemented", "file_created"})
+_LEAVES_A_TRACE = frozenset({"tests_pass", "committed", "pushed", "pr_opened"})
+_MAY_TEST = re.compile(r"test|check|spec|verif", re.IGNORECASE)
+
+
+def classify(
+    text: str,
+    *,
+    ledger: Ledger | None = None,
+    ended: Ended = Ended.FINISHED,
+    task: str = "",
+    phase_missing: Sequence[str] = (),
+    judge: Judge | None = None,
+    limits: Limits = LIMITS,
+) -> Stop:
+    """Tell the kind of stop from how the turn ended, what it did, and what it says.
+
+    Without a ledger the text is judged alone, and a completion is accepted only when the text names a check
+    and its outcome. `phase_missing` is the evidence that the task's phase demands and lacks. `judge` is asked
+    only below `limits.sure`; whatever goes wrong with it, the rules stand and `note` says so.
+    """
+    if ended in _ABNORMAL:
+        # An interrupted turn was stopped by a person: like a crash it must not be continued behind their back.
+        return Stop(kind=Kind.ERROR, confidence=1.0, reason=f"ended_{ended.value}")
+    if not text.strip():
+        return Stop(kind=Kind.STATUS, confidence=1.0, reason="empty")
+    prose = read(text)
+    claims = claims_in(prose)
+    if ended is not Ended.LIMIT and (span := abnormal(prose, claims)):
+        return Stop(kind=Kind.ERROR, confidence=0.95, reason="error_text", spans=(span,))
+    hedges = hedges_in(prose)
+    shown = proof_in(prose, task=task)
+    if ledger is not None:
+        claims = check_claims(claims, ledger, text=prose.looked_at)
+    if ended is Ended.LIMIT:
+        weighed = Weighed(kind=Kind.STATUS, confidence=1.0, reason="ended_limit")
+    else:
+        weighed = weigh(prose, claims, task=task, ledger=ledger)
+    stop = Stop(
+        kind=weighed.kind,
+        confidence=weighed.confidence,
+        reason=weighed.reason,
+        spans=weighed.spans,
+        claims=claims,
+        hedges=hedges.all,
+        proof_shown=shown.all,
+    )
+    if judge is not None and stop.confidence < limits.sure:
+        stop = _asked(stop, judge, text=text, task=task)
+    if stop.kind is not Kind.COMPLETION:
+        return stop
+    return _gated(stop, ledger, hedges, shown, answer=weighed.reason == "answer", phase_missing=tuple(phase_missing))
+
+
+def _asked(stop: Stop, judge: Judge, *, text: str, task: str) -> Stop:
+    question = Question(text=text, task=task, guess=stop.kind, confidence=stop.confidence, reason=stop.reason)
+    try:
+        verdict = judge(question)
+        fault = fault_of(verdict, text)
+    except Exception as error:
+        return replace(stop, note=f"The judge could not be asked ({type(error).__name__}: {error}); the rules stand.")
+    if fault:
+        return replace(stop, note=f"The judge was not believed: {fault}; the rules stand.")
+    if verdict.kind is Kind.COMPLETION and any(c.standing is Standing.CONTRADICTED for c in stop.claims):
+        note = "The judge saw a completion, but the record contradicts a claim; the rules stand."
+        return replace(stop, note=note)
+    return replace(
+        stop,
+        kind=verdict.kind,
+        confidence=float(verdict.confidence),
+        reason="judged",
+        missing=tuple(verdict.missing),
+        judged_by="model",
+    )
+
+
+def _gated(
+    stop: Stop, ledger: Ledger | None, hedges: Hedges, shown: Shown, *, answer: bool, phase_missing: tuple[str, ...]
+) -> Stop:
+    """Say whether the completion is accepted, and what would prove it."""
+    rejected: list[Rejection] = []
+    missing: list[str] = []
+    for claim in stop.claims:
+        if claim.standing is Standing.CONTRADICTED:
+            if "contradicted_claim" not in rejected:
+                rejected.append("contradicted_claim")
+            _once(missing, f'a result that bears out "{_cut(claim.span)}": {claim.because}')
+    if ledger is None:
+        rejected += _unshown(hedges, shown, answer=answer)
+    else:
+        rejected += _unrecorded(stop.claims, ledger, hedges, answer=answer)
+    if phase_missing:
+        rejected.append("phase_evidence_missing")
+    for why in rejected:
+        if why == "unverified_edits" and ledger is not None:
+            _once(missing, f"a test, build or run of the work after the last change (call {ledger.last_edit})")
+        elif why == "tests_weakened" and ledger is not None and ledger.weakened is not None:
+            weakened = ledger.weakened
+            _once(
+                missing, f"the tests as they were before call {weakened.call}, or why they changed ({weakened.detail})"
+            )
+        elif why == "unproved_claim" and ledger is not None:
+            for claim in stop.claims:
+                if _left_no_trace(claim, ledger):
+                    _once(missing, f'what bears out "{_cut(claim.span)}": {claim.because}')
+        elif why == "hedged_only":
+            hedge = next(iter((*hedges.outcome, *hedges.unchecked)), None)
+            _once(missing, f'a check of what "{_cut(hedge)}" leaves open' if hedge else "a check and its outcome")
+        elif why == "no_proof_shown":
+            _once(missing, "the check that was run and its outcome")
+        elif why == "phase_evidence_missing":
+            for item in phase_missing:
+                _once(missing, item)
+    # A model may add to what is missing; it can never shorten the list.
+    for item in stop.missing:
+        _once(missing, item)
+    return replace(stop, rejected=tuple(rejected), missing=tuple(missing) if rejected else ())
+
+
+def _unrecorded(claims: Sequence[Claim], ledger: Ledger, hedges: Hedges, *, answer: bool) -> list[Rejection]:
+    if ledger.writes and not ledger.verified_after_last_edit:
+        unverified: list[Rejection] = ["unverified_edits"]
+        return [*unverified, "hedged_only"] if hedges.outcome else unverified
+    if ledger.weakened is not None and any(c.what == "tests_pass" for c in claims):
+        return ["tests_weakened"]
+    if any(_left_no_trace(c, ledger) for c in claims):
+        return ["unproved_claim"]
+    ran_well = any(not c.failed for c in ledger.after_last_edit)
+    if ledger.writes or answer or ran_well or ledger.commits or ledger.pushes:
+        return []
+    # Nothing was changed and nothing ran well, yet work is claimed: words are all there is.
+    if not any(c.what in _CHANGES for c in claims):
+        return []
+    return ["hedged_only"] if hedges.outcome else ["no_proof_shown"]
+
+
+def _left_no_trace(claim: Claim, ledger: Ledger) -> bool:
+    """The claim names a deed that the record always shows, and it shows none.
+
+    A script of the project's own may be its tests, whatever it prints.
+    """
+    if claim.what not in _LEAVES_A_TRACE or claim.standing is not Standing.UNPROVED or claim.call is not None:
+        return False
+    return claim.what != "tests_pass" or not any(_MAY_TEST.search(c.text) for c in ledger.after_last_edit)
+
+
+def _unshown(hedges: Hedges, shown: Shown, *, answer: bool) -> list[Rejection]:
+    if answer or shown.strong:
+        return []
+    # One green linter beside "should work now" leaves the work itself open.
+    doubtful = bool(hedges.unchecked or (hedges.outcome and len(shown.weak) < 2))
+    if shown.weak and not doubtful:
+        return []
+    return ["hedged_only"] if hedges.outcome else ["no_proof_shown"]
+
+
+def _once(missing: list[str], item: str) -> None:
+    if item not in missing:
+        missing.append(item)
+
+
+def _cut(span: Span) -> str:
+    words = " ".join(span.text.split())
+    return words if len(words) <= 60 else words[:57] + "..."

@@ -1,0 +1,99 @@
+"""Why did the agent stop, and what does it claim? The values that `classify` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class Kind(StrEnum):
+    """The kind of stop."""
+
+    COMPLETION = "completion"
+    STATUS = "status"
+    QUESTION = "question"
+    BLOCKER = "blocker"
+    ERROR = "error"
+
+
+class Standing(StrEnum):
+    """How a claim stands against the ledger."""
+
+    PROVED = "proved"
+    CONTRADICTED = "contradicted"
+    UNPROVED = "unproved"
+
+
+ClaimKind = Literal[
+    "tests_pass",
+    "checks_pass",
+    "fixed",
+    "implemented",
+    "verified",
+    "committed",
+    "pushed",
+    "pr_opened",
+    "file_created",
+]
+
+Rejection = Literal[
+    "contradicted_claim",
+    "unproved_claim",
+    "unverified_edits",
+    "tests_weakened",
+    "phase_evidence_missing",
+    "hedged_only",
+    "no_proof_shown",
+]
+"""Why a completion is not accepted. `unproved_claim`: it names a deed the record always shows (a test run, a commit, a
+push, a pull request), and the record shows none. `no_proof_shown`: the words are all there is, because the text is
+judged alone, or because nothing was changed and nothing ran well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A piece of the final text, by character offsets into it."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Something the final text says was achieved."""
+
+    what: ClaimKind
+    span: Span
+    standing: Standing = Standing.UNPROVED
+    because: str = ""
+    """What the ledger shows: the call, its exit code, its counts."""
+    call: int | None = None
+    """Index of the call that proves or contradicts it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The kind of stop, how sure, and what it rests on."""
+
+    kind: Kind
+    confidence: float
+    reason: str
+    """Machine-readable: which rule decided (`question_at_end`, `deferral`, `claims_and_evidence` ...)."""
+    spans: tuple[Span, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    hedges: tuple[Span, ...] = ()
+    proof_shown: tuple[Span, ...] = ()
+    """Where the text itself names a check and its outcome. Never raises trust above the ledger."""
+    rejected: tuple[Rejection, ...] = ()
+    """Why the claimed completion is not accepted; empty when it is, or when nothing was claimed complete."""
+    missing: tuple[str, ...] = ()
+    """What would prove it, in words for the agent."""
+    judged_by: Literal["rules", "model"] = "rules"
+    note: str = ""
+    """Anything a person should know about how this was judged, such as an unreachable model."""
+
+    @property
+    def rejected_completion(self) -> bool:
+        return bool(self.rejected)
