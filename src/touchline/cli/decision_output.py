@@ -1,0 +1,72 @@
+"""What was decided about this situation, as JSON? (`touchline.decision/1`, documented in the reference)"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from enum import Enum
+from typing import Any
+
+from touchline.cli.situation_input import Described, describe
+from touchline.errors import InputError
+from touchline.supervision.decide import decide
+from touchline.supervision.situation import Decision
+
+SCHEMA = "touchline.decision/1"
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+def run(stream: Any = None) -> None:
+    """Read the situation from standard input and print the decision."""
+    stream = sys.stdin.buffer if stream is None else stream
+    if stream.isatty():
+        raise InputError(
+            "touchline decide reads a situation as JSON from standard input, and nothing is piped into it.",
+            hint='Try: echo \'{"text": "All tests pass."}\' | touchline decide',
+        )
+    raw = stream.read(_MAX_BYTES + 1)
+    if len(raw) > _MAX_BYTES:
+        raise InputError(f"The situation is larger than {_MAX_BYTES // 2**20} MB.", hint="Cut the results' texts.")
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"Standard input is not JSON: {error}.") from None
+    described = describe(value)
+    decision = decide(described.situation, limits=described.limits)
+    print(json.dumps(as_json(described, decision), ensure_ascii=False, indent=2))
+
+
+def as_json(described: Described, decision: Decision) -> dict[str, Any]:
+    """The decision with everything it rests on."""
+    situation = described.situation
+    return {
+        "schema": SCHEMA,
+        **{name: plain(getattr(decision, name)) for name in _DECISION},
+        "stop": plain(situation.stop),
+        "thrash": plain(situation.thrash),
+        "contract": plain(situation.contract),
+        "evidence": plain(situation.ledger)
+        | {
+            "last_edit": situation.ledger.last_edit,
+            "verified_after_last_edit": situation.ledger.verified_after_last_edit,
+        },
+    }
+
+
+def plain(value: Any) -> Any:
+    """A frozen value as JSON can say it."""
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(plain(each) for each in value)
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value
+
+
+_DECISION = tuple(field.name for field in dataclasses.fields(Decision))
