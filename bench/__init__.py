@@ -1,0 +1,1 @@
+"""Benchmarks: quality and cost, each against its limit in the same run."""

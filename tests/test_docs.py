@@ -1,0 +1,115 @@
+"""Documentation says what the code does: every command, option, reason, number and link."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from touchline.supervision.coach import Tier
+from touchline.supervision.contract import TokenType
+from touchline.supervision.facts import Ended, FaultKind
+from touchline.supervision.phases import Need, phases
+from touchline.supervision.stops import Kind, Rejection, Standing
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def text(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_reasons_rules_and_numbers_are_as_the_code_says() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/reference.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_and_option_is_documented() -> None:
+    import typer.main
+
+    from touchline.cli.app import app
+
+    page = text("reference/commands.md")
+    root = typer.main.get_command(app)
+    commands = root.commands  # type: ignore[attr-defined]
+    assert set(commands) >= {"audit", "decide", "demo"}
+    for name, command in commands.items():
+        assert f"## `touchline {name}" in page, name
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert f"`{option}" in page, f"{name} {option}"
+
+
+def test_every_exit_code_is_documented() -> None:
+    from touchline.cli.exits import Exit
+
+    page = text("reference/commands.md")
+    for code in Exit:
+        assert re.search(rf"^\| {int(code)} \|", page, re.MULTILINE), code
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        list(Kind),
+        list(Standing),
+        list(Ended),
+        get_args(Rejection),
+        get_args(FaultKind),
+        get_args(TokenType),
+        get_args(Tier),
+    ],
+    ids=["kinds", "standings", "ends", "rejections", "faults", "tokens", "tiers"],
+)
+def test_every_word_of_the_situation_is_documented(words: list[str]) -> None:
+    page = text("reference/decide-json.md")
+    assert [word for word in words if f"`{word}`" not in page] == []
+
+
+def test_every_need_of_a_phase_is_documented() -> None:
+    page = text("how-to/add-a-phase.md")
+    assert [need for need in get_args(Need) if f"`{need}`" not in page] == []
+    assert {need for phase in phases().values() for need in phase.needs} <= set(get_args(Need))
+
+
+def test_the_library_page_names_the_whole_face() -> None:
+    import touchline
+
+    page = text("reference/library.md")
+    assert [name for name in touchline.__all__ if f"`{name}" not in page] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor and file.suffix == ".md":
+            heads = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in heads}
+            assert anchor in slugs, f"{page.name}: {target}"
+
+
+def test_the_readme_example_runs_as_it_says() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    command = re.search(r"\$ (echo '\{.*?\}' \| touchline decide)", readme, re.DOTALL)
+    assert command is not None
+    given = re.search(r"echo '(.*)' \|", command[1], re.DOTALL)
+    assert given is not None
+    done = subprocess.run(
+        [sys.executable, "-m", "touchline", "decide"], input=given[1], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"action": "continue"' in done.stdout
+    assert '"contradicted"' in done.stdout
