@@ -27,6 +27,7 @@ demo: venv
 	@$(BIN)/touchline demo
 
 test: venv
+	@scripts/test-tools
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: venv

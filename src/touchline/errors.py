@@ -4,6 +4,13 @@
     ├── InputError              something given by a person or another program does not fit
     │   ├── SituationError      a field of a situation (`touchline decide`) is wrong
     │   └── LogNotFound         a path names no readable session log
+    ├── StoreError              the database cannot be used
+    │   ├── DatabaseUnreachable     its address is wrong, or nothing answers there
+    │   ├── SchemaError             it is newer than this program, or not Touchline's
+    │   ├── StatusError             a record may not go from this status to that one
+    │   └── EventError              an event does not fit its type or version
+    ├── LeaseError              a lease was lost, or is another's
+    ├── EngineError             a durable workflow cannot be started or driven
     ├── ReviewError             a review cannot be asked for or its answer not be used; the limit still holds
     └── DataFileError           a data file shipped with Touchline is broken
 
@@ -42,6 +49,34 @@ class SituationError(InputError):
 
 class LogNotFound(InputError):
     """A path names no readable session log."""
+
+
+class StoreError(TouchlineError):
+    """The database cannot be used."""
+
+
+class DatabaseUnreachable(StoreError):
+    """The database's address is wrong, or nothing answers there."""
+
+
+class SchemaError(StoreError):
+    """The database is newer than this program, or is not one of Touchline's."""
+
+
+class StatusError(StoreError):
+    """A record may not go from its status to the one asked for."""
+
+
+class EventError(StoreError):
+    """An event does not fit its type or version."""
+
+
+class LeaseError(TouchlineError):
+    """A lease was lost, has expired, or belongs to somebody else."""
+
+
+class EngineError(TouchlineError):
+    """A durable workflow cannot be started or driven."""
 
 
 class ReviewError(TouchlineError):

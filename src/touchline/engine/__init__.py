@@ -1,0 +1,1 @@
+"""What survives a crash? Durable workflows, queues and timers behind a port of our own."""

@@ -1,0 +1,86 @@
+"""Where is the database? Explicit address, else the project's own folder, else the platform's data folder.
+
+Only doors call this. A process that a test started has no default place at all: test data cannot get into a
+person's database because nothing would find the way there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from touchline.errors import DatabaseUnreachable
+
+VARIABLE = "TOUCHLINE_DATABASE_URL"
+Origin = Literal["given", "environment", "project", "user"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A database's address, and why it is this one."""
+
+    url: str
+    origin: Origin
+
+    @property
+    def path(self) -> Path | None:
+        """The file of a SQLite database; None for PostgreSQL."""
+        return Path(self.url.removeprefix("sqlite:///")) if self.url.startswith("sqlite:///") else None
+
+    @property
+    def engine_url(self) -> str:
+        """Where the engine keeps its own state: a file beside ours, or the same PostgreSQL."""
+        path = self.path
+        return self.url if path is None else f"sqlite:///{path.with_name('engine.db')}"
+
+    def __str__(self) -> str:
+        """The address as people may see it: without a password."""
+        if self.path is not None:
+            return str(self.path)
+        parts = urlsplit(self.url)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+        user = f"{parts.username}@" if parts.username else ""
+        return urlunsplit((parts.scheme.split("+")[0], f"{user}{host}{port}", parts.path, "", ""))
+
+
+def find_place(*, given: str | None, env: Mapping[str, str], folder: Path, home: Path) -> Place:
+    """The database to use. A project has one of its own once it has a `.touchline` folder."""
+    if given:
+        return Place(url=normalised(given), origin="given")
+    if env.get(VARIABLE):
+        return Place(url=normalised(env[VARIABLE]), origin="environment")
+    if "PYTEST_CURRENT_TEST" in env:
+        raise DatabaseUnreachable(
+            "A test has no default database.", hint=f"Give the address: --database or {VARIABLE}."
+        )
+    for place in (folder, *folder.parents):
+        if (place / ".touchline").is_dir():
+            return Place(url=f"sqlite:///{place / '.touchline' / 'app.db'}", origin="project")
+    return Place(url=f"sqlite:///{data_folder(env, home) / 'app.db'}", origin="user")
+
+
+def data_folder(env: Mapping[str, str], home: Path) -> Path:
+    """The platform's folder for a program's data."""
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "touchline"
+    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "touchline"
+
+
+def normalised(address: str) -> str:
+    """An address in SQLAlchemy's form: a plain path is a SQLite file, `postgres://` is PostgreSQL by psycopg."""
+    if "://" not in address:
+        return f"sqlite:///{Path(address).expanduser().absolute()}"
+    scheme, rest = address.split("://", 1)
+    if scheme in ("postgres", "postgresql", "postgresql+psycopg"):
+        return f"postgresql+psycopg://{rest}"
+    if scheme == "sqlite":
+        return f"sqlite:///{Path(rest.removeprefix('/')).expanduser().absolute()}"
+    raise DatabaseUnreachable(
+        f"Databases of kind {scheme!r} are not known ({scheme}://…).",
+        hint="Use a file's path, or postgresql://user@host/name.",
+    )
