@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from touchline.supervision.coach import coach
     from touchline.supervision.contract import check_contract
     from touchline.supervision.decide import decide
-    from touchline.supervision.facts import Turn
+    from touchline.supervision.facts import Turn, steps_of
     from touchline.supervision.ledger import ledger_of
     from touchline.supervision.situation import Decision, Situation
     from touchline.supervision.stop import classify
@@ -37,6 +37,7 @@ _FACE = {
     "decide": "supervision.decide",
     "find_thrash": "supervision.thrash",
     "ledger_of": "supervision.ledger",
+    "steps_of": "supervision.facts",
     "read_log": "transcripts.read",
     "read_turn": "transcripts.read",
 }
@@ -53,6 +54,7 @@ __all__ = [
     "ledger_of",
     "read_log",
     "read_turn",
+    "steps_of",
 ]
 
 

@@ -1,35 +1,86 @@
-"""The `touchline` command: starts the command line, and turns errors into a message and exit code 2."""
+"""The `touchline` command: starts the command line, and turns errors into a message and an exit code."""
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
+from typing import NoReturn
 
-_EXTRA = frozenset({"typer", "rich"})
-"""What the command line needs beyond the standard library."""
+from touchline.audit.visible import visible
+from touchline.cli.exits import Exit
+from touchline.errors import TouchlineError
+
+_EXTRAS = {
+    "cli": frozenset({"typer", "rich"}),
+    "engine": frozenset({"sqlalchemy", "alembic", "dbos", "psycopg"}),
+}
+"""What commands need beyond the standard library, by the extra that brings it."""
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    from touchline.cli.exits import Exit
-    from touchline.errors import TouchlineError
-
+    for stream in (sys.stdout, sys.stderr):
+        # Text from logs may hold any character; a terminal that cannot show one gets its number instead.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    output = sys.stdout
     try:
         from touchline.cli.app import app
 
-        app(prog_name="touchline")
+        try:
+            app(prog_name="touchline")
+        finally:
+            sys.stdout.flush()
+    except SystemExit as leaving:
+        # The command-line library answers a closed pipe itself: it swaps the output and leaves with 1.
+        if leaving.code == 1 and sys.stdout is not output:
+            raise SystemExit(Exit.PIPE_CLOSED) from None
+        raise
     except TouchlineError as error:
-        from touchline.audit.visible import visible
-
-        print(f"touchline: {visible(error.message)}", file=sys.stderr)
-        if error.hint:
-            print(visible(error.hint), file=sys.stderr)
-        raise SystemExit(Exit.USAGE) from None
+        _leave(Exit.USAGE, error.message, error.hint)
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
-            raise
-        print(f"touchline: the command line needs {error.name!r}, which is not installed.", file=sys.stderr)
-        print('Install it with: pip install "touchline[cli]"', file=sys.stderr)
-        raise SystemExit(Exit.USAGE) from None
+        missing = (error.name or "").partition(".")[0]
+        extra = next((name for name, packages in _EXTRAS.items() if missing in packages), None)
+        if extra is None:
+            _unexpected()
+        _leave(
+            Exit.USAGE,
+            f"this needs {missing!r}, which is not installed.",
+            f'Install it with: pip install "touchline[{extra}]"',
+        )
+    except KeyboardInterrupt:
+        _leave(Exit.INTERRUPTED, "interrupted")
+    except BrokenPipeError:
+        _give_up_output()
+        raise SystemExit(Exit.PIPE_CLOSED) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            _unexpected()
+        _give_up_output()
+        _leave(Exit.OUTPUT, f"the output could not be written ({error.strerror}).")
+    except Exception:
+        _unexpected()
+
+
+def _leave(code: Exit, words: str, hint: str = "") -> NoReturn:
+    print(f"touchline: {visible(words)}", file=sys.stderr)
+    if hint:
+        print(visible(hint), file=sys.stderr)
+    raise SystemExit(code) from None
+
+
+def _give_up_output() -> None:
+    """Nothing more can be written; without this the interpreter would try again when it ends, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unexpected() -> NoReturn:
+    import traceback
+
+    traceback.print_exc()
+    _leave(Exit.UNEXPECTED, "this is a fault of Touchline itself. Please report it with the lines above.")
 
 
 if __name__ == "__main__":

@@ -257,3 +257,56 @@ def test_days_count_sessions_and_those_with_findings() -> None:
     (day,) = summary.by_day
     assert (day.sessions, day.with_findings) == (2, 1)
     assert summary.undated == 1
+
+
+# Everything a turn shows reaches the decision: each of these fails when its one argument is not passed on.
+
+
+def test_a_loop_that_goes_on_is_steered() -> None:
+    again = ("Bash", {"command": "make"}, "no rule to make target", 2)
+    (session,) = audit_turns([turn("Build it.", *[again] * 5, said="Let me try once more.")])
+    assert (session.turns[0].action, session.turns[0].reason) == ("steer", "thrash_steered")
+
+
+def test_a_provider_fault_would_be_retried() -> None:
+    (session,) = audit_turns(read_log(SAMPLES / "claude/provider-error.jsonl"))
+    assert (session.turns[-1].action, session.turns[-1].reason) == ("retry", "provider_fault")
+
+
+def test_the_phase_of_the_task_reaches_the_gate_and_the_coach() -> None:
+    (session,) = audit_turns([turn("/do-build it.", EDIT, TESTS, said="Fixed. All tests pass.")])
+    (found,) = session.turns
+    assert "phase_evidence_missing" in found.rejected
+    assert "build phase" in found.coaching
+
+
+def test_the_ledger_reaches_the_coach() -> None:
+    (session,) = audit_turns([turn("Fix it.", EDIT, said="I fixed the bug in a.py. Done.")])
+    assert "/w/a.py" in session.turns[0].coaching
+
+
+def test_an_unverified_edit_does_not_taint_the_answers_after_it() -> None:
+    turns = [
+        turn("Fix it.", EDIT, said="I fixed the bug in a.py. Done."),
+        turn("What is a monad?", said="A monad is a type with two operations that obey three laws."),
+        turn("Thanks!", said="You're welcome!"),
+    ]
+    (session,) = audit_turns(turns)
+    assert session.turns[0].verdict is Verdict.UNPROVED
+    assert session.turns[1].verdict is not Verdict.UNPROVED
+    assert session.turns[2].verdict is not Verdict.UNPROVED
+    (claimed_again,) = audit_turns([turns[0], turn("Is it done?", said="Yes, I fixed the bug; it works now.")])
+    assert claimed_again.turns[1].verdict is Verdict.UNPROVED
+
+
+def test_a_failed_run_of_an_earlier_turn_does_not_contradict_an_explanation() -> None:
+    explained = "A monad is implemented by two operations; every law was verified by its author."
+    turns = [turn("Test it.", FAILING, said="Two tests fail."), turn("What is a monad?", said=explained)]
+    (session,) = audit_turns(turns)
+    assert session.turns[1].verdict is not Verdict.CONTRADICTED
+
+
+def test_a_document_needs_no_run() -> None:
+    readme = ("Write", {"file_path": "/w/README.md", "content": "# a"}, "File created.", 0)
+    (session,) = audit_turns([turn("Describe it.", readme, said="I wrote the README. Done.")])
+    assert "unverified_edits" not in session.turns[0].rejected

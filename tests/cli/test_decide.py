@@ -153,3 +153,94 @@ def test_what_is_not_json_says_so(given: str) -> None:
 
 def test_a_misspelt_word_gets_a_suggestion() -> None:
     assert "did you mean 'finished'?" in decide({"ended": "finshed"}).stderr
+
+
+# Everything the situation says reaches the decision: each of these fails when its one argument is not passed on.
+
+
+def test_the_phase_reaches_the_gate_and_the_coach() -> None:
+    done = {"text": "Fixed. All 12 tests pass.", "calls": [EDIT, bash("pytest -q", "12 passed in 0.2s")]}
+    answer = decided({**done, "task": "/do-build the cart"})
+    assert answer["stop"]["rejected"] == ["phase_evidence_missing"]
+    assert "build phase" in answer["message"]
+    assert decided({**done, "phase": "build"})["stop"]["rejected"] == ["phase_evidence_missing"]
+
+
+def test_the_plan_reaches_the_coach() -> None:
+    plan = {"path": "plan.md", "text": "## Success Criteria\n- p95 under 50 ms\n"}
+    status = {"text": "Next I will write the parser.", "phase": "build"}
+    assert decided({**status, "plan": plan})["coaching"]["tier"] == "criteria"
+    assert decided({**status, "plan": {"path": "plan.md", "text": None}})["coaching"]["tier"] == "pointer"
+    assert decided(status)["coaching"]["tier"] == "hint"
+    assert decided({"text": "Next I will write the parser."})["coaching"]["tier"] == "plain"
+
+
+def test_the_criteria_limit_reaches_the_coach() -> None:
+    plan = {"path": "plan.md", "text": "## Success Criteria\n" + "x" * 400}
+    said = decided({"text": "Next I will go on.", "phase": "build", "plan": plan, "limits": {"criteria_chars": 50}})
+    assert "x" * 60 not in said["message"]
+
+
+def test_the_ledger_reaches_the_coach() -> None:
+    assert "/w/a.py" in decided({"text": "Done, I fixed it.", "calls": [EDIT]})["message"]
+
+
+def test_budget_and_spending_reach_the_decision() -> None:
+    status = {"text": "Next I will write the parser.", "budget": {"turns": 3}, "spent": {"turns": 3}}
+    assert decided(status)["reason"] == "budget_exhausted"
+    assert decided({**status, "reviewer": True})["action"] == "review"
+    assert decided({**status, "spent": {"turns": 2}})["action"] == "continue"
+
+
+def test_the_ladder_of_a_loop_is_climbed_by_what_is_carried() -> None:
+    situation: dict[str, Any] = {
+        "text": "Trying again.",
+        "calls": [bash("make", "no rule to make target 'all'", 2)] * 5,
+        "reviewer": True,
+    }
+    actions = []
+    for _ in range(3):
+        answer = decided(situation)
+        actions.append(answer["action"])
+        situation |= {name: answer["work"][name] for name in ("steered", "reviewed")}
+    assert actions == ["steer", "review", "deliver"]
+
+
+def test_the_limits_reach_the_loop_rules() -> None:
+    looping = {"text": "Trying again.", "calls": [bash("make", "no rule to make target 'all'", 2)] * 5}
+    assert decided({**looping, "limits": {"same_result": 10}})["thrash"] is None
+
+
+def test_a_process_that_failed_has_crashed_whatever_the_text_says() -> None:
+    assert decided({"text": "Working on it.", "exit_code": 137})["reason"] == "crashed"
+    assert decided({"stream": [], "cli": "claude", "exit_code": 1})["delivery"] == "error"
+    assert decide({"text": "Done.", "exit_code": 1, "ended": "finished"}).returncode == 2
+
+
+def test_without_calls_the_text_is_judged_alone() -> None:
+    assert decided({"text": "I fixed the bug. Everything works now."})["stop"]["rejected"] == ["no_proof_shown"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ('{"limits": {"continue_cap": NaN}}', "limits.continue_cap"),
+        ('{"limits": {"continue_cap": 1e400}}', "limits.continue_cap"),
+        ('{"limits": {"continue_cap": -1}}', "limits.continue_cap"),
+        ('{"limits": {"continue_cap": 1.7}}', "limits.continue_cap"),
+        ('{"spent": {"usd": NaN}}', "spent.usd"),
+        ('{"contract": {"schema": {"type": 5}}}', "contract.schema"),
+        ('{"contract": {"schema": {"properties": []}}}', "contract.schema"),
+    ],
+)
+def test_numbers_that_are_none_and_schemas_that_are_none(given: str, field: str) -> None:
+    done = decide(given)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"touchline: {field}: ")
+
+
+def test_a_closed_input_is_said() -> None:
+    command = f"{sys.executable} -m touchline decide <&-"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "standard input" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchline.supervision.claims import claims_in, hedges_in
+from touchline.supervision.claims import claims_in, hedges_in, is_partial
 from touchline.supervision.prose import read
 
 
@@ -20,6 +20,12 @@ def kinds(text: str) -> set[str]:
         ("0 errors, 0 failed", "tests_pass"),
         ("The test suite is green.", "tests_pass"),
         ("`cargo test` passes.", "tests_pass"),
+        ("Fixed the 3 failing tests; all tests pass.", "tests_pass"),
+        ("Before the fix, 3 tests failed; now all 12 pass.", "tests_pass"),
+        ("After the fix: 12 passed, 0 failed.", "tests_pass"),
+        ("No tests fail any more.", "tests_pass"),
+        ("All tests pass, but the linter fails.", "tests_pass"),
+        ("I did it.", "implemented"),
         ("0 errors, 0 failed", "checks_pass"),
         ("The build succeeds and mypy is clean.", "checks_pass"),
         ("`make lint` passes.", "checks_pass"),
@@ -51,6 +57,13 @@ def test_a_claim_is_found(text: str, what: str) -> None:
         ("Publish only after the tests pass.", "tests_pass"),
         ("The tests should pass.", "tests_pass"),
         ("39 passed, 3 failed.", "tests_pass"),
+        ("40/42 tests pass; the other two fail.", "tests_pass"),
+        ("The unit tests pass, but the integration tests do not.", "tests_pass"),
+        ("I did not fix the bug; it needs a redesign.", "implemented"),
+        ("I did not fix the bug; it needs a redesign.", "fixed"),
+        ("I changed nothing.", "implemented"),
+        ("Added no tests.", "implemented"),
+        ("%%DONE-77%%", "implemented"),
         ("The work tree has uncommitted changes.", "committed"),
         ("Nothing was committed.", "committed"),
         ("```\nAll tests passed. Done.\n```", "tests_pass"),
@@ -97,3 +110,24 @@ def test_spans_point_at_the_words() -> None:
     text = "Well. **Fixed** the crash."
     [claim] = [c for c in claims_in(read(text)) if c.what == "fixed"]
     assert claim.span.text == "Fixed" == text[claim.span.start : claim.span.end]
+
+
+@pytest.mark.parametrize(
+    ("text", "partial"),
+    [
+        ("Most tests pass.", True),
+        ("Almost all of the tests pass.", True),
+        ("40/42 tests pass.", True),
+        ("40 of the 42 tests pass.", True),
+        ("All but the slow tests pass.", True),
+        ("All tests pass except the snapshot suite.", True),
+        ("All tests pass.", False),
+        ("42/42 tests pass.", False),
+        ("After some changes, all tests pass.", False),
+        ("All tests pass, but I left the linter alone.", False),
+    ],
+)
+def test_a_part_of_the_tests_is_told_from_all(text: str, partial: bool) -> None:
+    prose = read(text)
+    [claim] = [c for c in claims_in(prose) if c.what == "tests_pass"]
+    assert is_partial(prose, claim) is partial

@@ -83,13 +83,15 @@ def test_row_2_a_provider_fault_is_retried_with_growing_patience_and_counts_for_
     down = replace(STATUS, ended=Ended.API_ERROR, fault=OVERLOADED)
     delays = []
     for used in range(len(LIMITS.retry_delays)):
-        decision = decide(replace(down, provider_retries=used))
+        decision = decide(replace(down, work=Work(provider_retries=used)))
         assert (decision.action, decision.reason) == (Action.RETRY, Reason.PROVIDER_FAULT)
         assert not decision.counts_as_attempt
+        assert decision.session == "same"
+        assert decision.work.provider_retries == used + 1
         delays.append(decision.delay_seconds)
     assert delays == sorted(delays)
     assert delays[0] > 0
-    last = decide(replace(down, provider_retries=len(LIMITS.retry_delays)))
+    last = decide(replace(down, work=Work(provider_retries=len(LIMITS.retry_delays))))
     assert (last.action, last.delivery) == (Action.DELIVER, "error")
 
 
@@ -153,13 +155,23 @@ def test_row_5_a_loop_is_steered_then_reviewed_then_stopped() -> None:
     steered = decide(looping)
     assert (steered.action, steered.reason) == (Action.STEER, Reason.THRASH_STEERED)
     assert LOOP.message in steered.message
-    assert outcome(replace(looping, steered=1)) == (Action.REVIEW, Reason.THRASH_REVIEWED)
-    assert outcome(replace(looping, steered=1, reviewed=1)) == (Action.DELIVER, Reason.THRASH_STOPPED)
-    assert outcome(replace(looping, steered=1, reviewer=False)) == (Action.DELIVER, Reason.THRASH_STOPPED)
+    assert outcome(replace(looping, work=Work(steered=1))) == (Action.REVIEW, Reason.THRASH_REVIEWED)
+    assert outcome(replace(looping, work=Work(steered=1, reviewed=1))) == (Action.DELIVER, Reason.THRASH_STOPPED)
+    assert outcome(replace(looping, work=Work(steered=1), reviewer=False)) == (Action.DELIVER, Reason.THRASH_STOPPED)
 
 
 def test_row_5_a_warning_does_not_act() -> None:
     assert outcome(replace(STATUS, thrash=replace(LOOP, grade="warning")))[0] is Action.CONTINUE
+
+
+def test_row_5_what_is_carried_climbs_the_ladder_and_a_loop_that_is_over_starts_anew() -> None:
+    looping = replace(STATUS, thrash=LOOP, reviewer=True)
+    first = decide(looping)
+    second = decide(replace(looping, work=first.work))
+    third = decide(replace(looping, work=second.work))
+    assert [first.action, second.action, third.action] == [Action.STEER, Action.REVIEW, Action.DELIVER]
+    over = decide(replace(STATUS, work=first.work))
+    assert over.work.steered == 0
 
 
 @pytest.mark.parametrize(("kind", "reason"), [(Kind.QUESTION, Reason.QUESTION), (Kind.BLOCKER, Reason.BLOCKER)])
@@ -251,9 +263,9 @@ situations = st.builds(
     delivered=st.booleans(),
     reviewer=st.booleans(),
     thrash=st.sampled_from([None, LOOP]),
-    steered=st.integers(0, 2),
-    provider_retries=st.integers(0, 9),
-    work=st.builds(Work, continuations=st.integers(0, 5)),
+    work=st.builds(
+        Work, continuations=st.integers(0, 5), steered=st.integers(0, 2), provider_retries=st.integers(0, 9)
+    ),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,3 +76,36 @@ def test_masking_keeps_every_length(text: str) -> None:
         assert 0 <= sentence.start < sentence.end <= len(text)
         span = prose.span(sentence.start, sentence.end)
         assert span.text == text[span.start : span.end]
+
+
+TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in run\nValueError: x'
+
+
+def test_a_code_block_opened_or_closed_within_a_line_hides_only_itself() -> None:
+    for text in (f"It was: ```{TRACE}``` Fixed that.", f"It was:\n```\n{TRACE}\n``` Fixed that."):
+        prose = read(text)
+        assert "traceback" not in prose.words
+        assert "valueerror" not in prose.unquoted
+        assert "it was:" in prose.words
+        assert "fixed that." in prose.words
+
+
+def test_ticks_that_nothing_closes_hide_nothing_before_or_after_their_line() -> None:
+    assert "all done" in read("A fence begins with ``` and so on.\nAll done.").words
+
+
+@pytest.mark.parametrize(
+    "line", ["%%DONE-77%%", "::done::", "<done>", "<<DONE>>", "[[done]]", "**%%DONE%%**", "verdict = done", "done=yes"]
+)
+def test_a_line_that_a_contract_asks_for_is_no_sentence(line: str) -> None:
+    prose = read(f"I looked at it.\n{line}\nNothing more.")
+    assert "done" not in prose.words
+    assert "nothing more." in prose.words
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["**Done.**", "Done: a == b holds.", "- done", "`a = b` is done.", "# Done", "<b> is done", "It is done => ok"],
+)
+def test_a_line_of_prose_is_not_taken_for_a_marker(line: str) -> None:
+    assert "done" in read(line).words

@@ -151,6 +151,14 @@ def test_an_answer_that_tells_a_person_what_to_install_is_no_blocker() -> None:
     assert classify(text, task="Why does make fail?").kind is Kind.COMPLETION
 
 
+def test_words_about_work_that_was_never_begun_are_no_answer() -> None:
+    text = "The login page now redirects properly."
+    stop = classify(text, task="Fix the login redirect bug", ledger=Ledger(calls=1))
+    assert stop.rejected or stop.confidence < LIMITS.sure
+    explained = classify("It redirects because the session has expired.", task="Why does it redirect?", ledger=Ledger())
+    assert (explained.reason, explained.rejected) == ("answer", ())
+
+
 def test_a_factual_answer_needs_no_test_output() -> None:
     text = "The cache keeps one entry per user because the key is the user's id."
     looked = Ledger(calls=2)
@@ -168,6 +176,84 @@ def test_a_proved_completion_is_accepted() -> None:
     stop = classify("Fixed the cache. All 42 tests passed.", ledger=PROVED)
     assert (stop.kind, stop.rejected, stop.missing) == (Kind.COMPLETION, (), ())
     assert stop.confidence >= LIMITS.sure
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fixed the 3 failing tests. All 42 tests pass.",
+        "Before: 3 failed. After the fix: 42 passed, 0 failed.",
+        "Before the fix, 3 tests failed; now all 42 pass.",
+        "No tests fail any more.",
+        "Two tests were red. Now everything is green: 42 passed.",
+        "Why did it fail? Because the cache was stale. Fixed it; tests pass.",
+        "Added a test: the new test fails without the fix and passes with it.",
+        "Fixed the parser. All 42 tests pass. There are 3 warnings remaining.",
+        "Orders in progress are now cancelled. All 42 tests pass.",
+        "Orders that are not completed are now cancelled. All 42 tests pass.",
+        "All 42 tests pass. The user sees a message when permission was denied.",
+        "I added a message that is shown when permission was denied. All 42 tests pass.",
+        "Fixed: blocked users are now blocked by the gateway. 42 tests pass.",
+        "Added the banner that is shown while waiting for your approval. 42 tests pass.",
+    ],
+)
+def test_words_of_the_domain_do_not_unmake_what_the_record_proves(text: str) -> None:
+    stop = classify(text, ledger=PROVED)
+    assert (stop.kind, stop.rejected) == (Kind.COMPLETION, ())
+    assert stop.confidence >= LIMITS.sure
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Fixed it; 42 tests pass. I could not push. I don't have access, you'll need to add a token.", Kind.BLOCKER),
+        ("Added it; 42 tests pass. I'm blocked on the deploy key.", Kind.BLOCKER),
+        ("Fixed it; 42 tests pass. I need you to rotate the key.", Kind.BLOCKER),
+        ("Fixed it; 42 tests pass. Which database do you prefer?", Kind.QUESTION),
+        ("Fixed it; 42 tests pass. I'm waiting for your approval.", Kind.QUESTION),
+        ("Fixed it; 42 tests pass. Please confirm that the column may go.", Kind.QUESTION),
+        ("Added the model; 42 tests pass. Next I will write the view.", Kind.STATUS),
+        ("Added the model; 42 tests pass. I did not finish the view.", Kind.STATUS),
+        ("42 tests pass. The feature is not done yet.", Kind.STATUS),
+        ("All 42 tests pass. 5 files left.", Kind.STATUS),
+    ],
+)
+def test_what_the_agent_says_of_itself_outweighs_the_record(text: str, kind: Kind) -> None:
+    assert classify(text, ledger=PROVED).kind is kind
+
+
+def test_a_failure_that_the_record_does_not_show_is_for_a_person() -> None:
+    text = "Fixed the cache; 42 unit tests pass. The browser tests still fail."
+    stop = classify(text, ledger=PROVED)
+    assert stop.kind is Kind.STATUS
+    assert stop.confidence < LIMITS.sure
+    assert classify(text).confidence >= LIMITS.sure
+
+
+def test_a_failed_run_after_the_last_change_rejects_though_a_linter_passed_since() -> None:
+    red = TestRun(runner="pytest", call=5, passed=9, failed=3, exit_code=1, outcome="failed")
+    commands = (
+        replace(PYTEST, exit_code=1, failed=True),
+        Command(text="ruff check", call=6, kinds=frozenset({"lint"}), exit_code=0, failed=False),
+    )
+    ledger = replace(PROVED, commands=commands, test_runs=(red,))
+    for text in ("Fixed the 3 failing tests; all tests pass.", "I fixed the failing test in `src/a.py`."):
+        stop = classify(text, ledger=ledger)
+        assert (stop.kind, "contradicted_claim" in stop.rejected) == (Kind.COMPLETION, True)
+    stop = classify("Added a retry for failed requests, and documented it.", ledger=ledger)
+    assert "unverified_edits" in stop.rejected
+    assert any("call 5" in m and "3 failed" in m for m in stop.missing)
+
+
+def test_a_quoted_traceback_with_its_fix_is_no_error() -> None:
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in run\nValueError: x'
+    for text in (
+        f"The crash was:\n```\n{trace}\n```\nFixed; 42 passed.",
+        f"The crash was: ```{trace}``` Fixed; 42 passed.",
+    ):
+        assert classify(text, ledger=PROVED).kind is Kind.COMPLETION
+    for text in (f"```\n{trace}\n```", f"Error:\n```\n{trace}\n```", trace):
+        assert classify(text, ledger=PROVED).kind is Kind.ERROR
 
 
 def test_a_contradicted_claim_rejects_and_names_the_call() -> None:

@@ -30,6 +30,11 @@ PIECES = (
     "完成。",
     "> ",
     "| ",
+    "3 tests fail ",
+    "no failures ",
+    "x = 1\n",
+    "%%A%%\n",
+    "a ``` b",
 )
 texts = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 
@@ -66,6 +71,11 @@ def test_it_never_raises_and_every_span_is_true(text: str, task: str, ended: End
         "the the ",
         "i'll ",
         "x``` lint ",
+        "x ```\n",
+        "3 failed ",
+        "2 failing tests ",
+        "%%a%%\n",
+        "a = b\n",
     ],
 )
 @pytest.mark.timeout(30)  # quadratic, it would take minutes

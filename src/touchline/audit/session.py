@@ -76,6 +76,7 @@ class _Session:
             ended=turn.ended,
             task=turn.prompt,
             phase_missing=missing_evidence(self.phase, self.ledger) if self.phase else (),
+            first_call=self.calls,
         )
         decision = decide(
             Situation(

@@ -59,7 +59,7 @@ def audit(
         typer.Option(
             "--explain",
             metavar="SESSION",
-            help="Every decision of one session with its evidence; its id, or the begin of it.",
+            help="Every decision of one session with its evidence; its id, or how it begins.",
         ),
     ] = "",
     fail_on: Annotated[

@@ -19,8 +19,9 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 def run(stream: Any = None) -> None:
     """Read the situation from standard input and print the decision."""
-    stream = sys.stdin.buffer if stream is None else stream
-    if stream.isatty():
+    if stream is None:
+        stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.isatty():
         raise InputError(
             "touchline decide reads a situation as JSON from standard input, and nothing is piped into it.",
             hint='Try: echo \'{"text": "All tests pass."}\' | touchline decide',

@@ -10,10 +10,16 @@ class Exit(IntEnum):
 
     DONE = 0
     FOUND = 1
-    """`--fail-on` found what it names."""
+    """Something is wrong: `--fail-on`, `db check` or `doctor` found it, or a worker lost its work to others."""
     USAGE = 2
     """Wrong input: the message says which value and what to do next."""
     NOTHING = 3
     """There was nothing to work on."""
+    UNEXPECTED = 70
+    """A fault of Touchline itself; the message asks for a report."""
+    OUTPUT = 74
+    """The output could not be written: the disk is full, or the device is broken."""
     INTERRUPTED = 130
     """Ended by Ctrl-C."""
+    PIPE_CLOSED = 141
+    """Whoever read the output stopped reading, as `head` does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
@@ -45,6 +46,8 @@ class Fields:
 
     def optional_number(self, name: str, default: float | None = None) -> float | None:
         value = self._take_optional(name, (int, float), "a number", default)
+        if value is not None and not math.isfinite(value):
+            raise SituationError(self.at(name), f"is {value}, but must be a number.")
         return None if value is None else float(value)
 
     def choice(self, name: str, kind: type[E], default: E) -> E:
@@ -52,12 +55,12 @@ class Fields:
         try:
             return kind(value)
         except ValueError:
-            raise SituationError(self.at(name), f"is {value!r}, {_nearest(value, [m.value for m in kind])}") from None
+            raise SituationError(self.at(name), f"is {value!r}; {_nearest(value, [m.value for m in kind])}") from None
 
     def one_of(self, name: str, allowed: Iterable[str], default: str) -> str:
         value, allowed = self.text(name, default), list(allowed)
         if value not in allowed:
-            raise SituationError(self.at(name), f"is {value!r}, {_nearest(value, allowed)}")
+            raise SituationError(self.at(name), f"is {value!r}; {_nearest(value, allowed)}")
         return value
 
     def inner(self, name: str) -> Fields | None:
@@ -83,7 +86,7 @@ class Fields:
 
     def done(self) -> None:
         for name in self._left:
-            raise SituationError(self.at(name), f"is not known here, {_nearest(name, self._known)}")
+            raise SituationError(self.at(name), f"is not known here; {_nearest(name, self._known)}")
 
     def at(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
@@ -116,4 +119,4 @@ def _nearest(value: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(value, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}Known: {', '.join(sorted(known))}."
+    return f"{hint}known are {', '.join(sorted(known))}."

@@ -16,6 +16,7 @@ from touchline.supervision.ledger import ledger_of
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.phases import missing_evidence, phase_of, phases
 from touchline.supervision.recovery import Attempt, Recovery, recover
+from touchline.supervision.schema import schema_fault
 from touchline.supervision.situation import Situation, Work
 from touchline.supervision.stop import classify
 from touchline.supervision.thrash import current_loop
@@ -48,7 +49,8 @@ def describe(value: Any) -> Described:
     ledger = ledger_of(turn)
     stop = classify(
         turn.final_text,
-        ledger=ledger,
+        # Without calls nothing is known of what was done: the text is judged alone.
+        ledger=ledger if {"stream", "calls"} & top.given else None,
         ended=turn.ended,
         task=task,
         phase_missing=missing_evidence(phase, ledger) if phase else (),
@@ -66,10 +68,7 @@ def describe(value: Any) -> Described:
         reviewer=top.flag("reviewer"),
         contract=check,
         recovery=recovery,
-        thrash=current_loop(steps_of(turn)),
-        steered=top.count("steered"),
-        reviewed=top.count("reviewed"),
-        provider_retries=top.count("provider_retries"),
+        thrash=current_loop(steps_of(turn), limits=limits),
         work=Work(
             task=task,
             phase=phase,
@@ -78,6 +77,9 @@ def describe(value: Any) -> Described:
             continuations=top.count("continuations"),
             same_rejections=top.count("same_rejections"),
             last_rejection=top.texts("last_rejection"),
+            steered=top.count("steered"),
+            reviewed=top.count("reviewed"),
+            provider_retries=top.count("provider_retries"),
         ),
     )
     top.done()
@@ -87,7 +89,7 @@ def describe(value: Any) -> Described:
 def _turn(top: Fields, task: str) -> Turn:
     stream = top.texts("stream")
     exit_code = top.optional_whole("exit_code")
-    if stream:
+    if "stream" in top.given:
         turn = read_turn(stream, cli=top.one_of("cli", CLIS, "claude"), exit_code=exit_code)
         for name in ("text", "ended", "calls", "fault", "session_id"):
             if name in top.given:
@@ -104,9 +106,18 @@ def _turn(top: Fields, task: str) -> Turn:
         cli=top.text("cli", "other"),
         session_id=top.optional_text("session_id"),
         events=tuple(events),
-        ended=top.choice("ended", Ended, Ended.FINISHED),
+        ended=_ended(top, exit_code),
         exit_code=exit_code,
     )
+
+
+def _ended(top: Fields, exit_code: int | None) -> Ended:
+    """A process that failed has crashed, unless the caller knows better; that it finished cannot be one of them."""
+    crashed = exit_code not in (None, 0)
+    ended = top.choice("ended", Ended, Ended.CRASHED if crashed else Ended.FINISHED)
+    if crashed and ended is Ended.FINISHED:
+        raise SituationError("ended", f"is 'finished', but `exit_code` is {exit_code}.", hint="One of them is wrong.")
+    return ended
 
 
 def _call(each: Fields, number: int) -> list[Event]:
@@ -149,6 +160,8 @@ def _contract(given: Fields | None, turn: Turn, limits: Limits) -> tuple[Contrac
         tokens.append(token)
         each.done()
     schema = given.mapping("schema") or None
+    if schema is not None and (wrong := schema_fault(schema)):
+        raise SituationError(given.at("schema"), wrong)
     contract = Contract(tokens=tuple(tokens), marker=given.optional_text("marker"), schema=schema)
     paths: dict[str, PathFacts] = {}
     for name, value in given.mapping("paths").items():
@@ -213,6 +226,9 @@ def _limits(given: Fields | None) -> Limits:
         value = given.optional_number(each.name, float(default))
         if value is None:
             raise SituationError(given.at(each.name), "is null, but must be a number.")
+        if value < 0 or (isinstance(default, int) and value != int(value)):
+            kind = "whole number" if isinstance(default, int) else "number"
+            raise SituationError(given.at(each.name), f"is {value:g}, but must be a {kind} that is not negative.")
         changed = {**changed, each.name: type(default)(value)}
     given.done()
     return replace(LIMITS, **changed)

@@ -41,7 +41,14 @@ def console() -> Console:
     from rich.console import Console
 
     piped = not sys.stdout.isatty()
-    return Console(highlight=False, markup=False, emoji=False, width=_NARROW if piped else None, soft_wrap=False)
+
+    class Output(Console):
+        """Leaves a closed pipe to `main`, which knows its exit code."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Output(highlight=False, markup=False, emoji=False, width=_NARROW if piped else None, soft_wrap=False)
 
 
 def say(message: str) -> None:

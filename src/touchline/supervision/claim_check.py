@@ -11,13 +11,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from touchline.supervision.claims import before, is_partial
 from touchline.supervision.evidence import Command, CommandKind, Ledger, TestRun
+from touchline.supervision.failing import admits_failure
+from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Claim, Standing
 
 _COUNT = re.compile(r"\b(\d[\d,]*)(?:\s?/\s?(\d[\d,]*))?\b(?!\.\d)")
 _HASH = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")
 _PATH = re.compile(r"`([^`\n]{1,400})`")
-_ADMITS = re.compile(r"\bfail(?:s|ed|ing|ures?)?\b|\bbroken\b|\bred\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|every|everything|full|whole|entire|complete)\b", re.IGNORECASE)
+# A hash named for another reason than to say which commit was made.
+_OTHER_COMMIT = re.compile(
+    r"\b(?:introduced|since|from|revert\w*|regress\w*|br(?:oke|eak)\w*|before|after|on top of|parent|based?|upstream)"
+    r"\W+(?:\w+\W+){0,3}$"
+)
+_NOTABLY_FEWER = 0.8
+"""A run of less than this share of an earlier one of the same runner was of a part of the tests."""
 
 _CHECKS: tuple[tuple[re.Pattern[str], frozenset[CommandKind]], ...] = (
     (re.compile(r"type.?check|mypy|pyright|tsc|typescript|type errors?", re.IGNORECASE), frozenset({"typecheck"})),
@@ -29,16 +39,18 @@ _CI = re.compile(r"\bci\b|pipeline|workflow", re.IGNORECASE)
 _CI_COMMAND = re.compile(r"\bgh\s+(?:pr\s+(?:checks|view|status)|run)\b|\bglab\s+ci\b")
 
 
-def check_claims(claims: Sequence[Claim], ledger: Ledger, *, text: str) -> tuple[Claim, ...]:
-    """Each claim with its standing. `text` is the message: a failure it admits is not hidden."""
-    admits = bool(_ADMITS.search(text))
-    return tuple(_check(claim, ledger, text, admits=admits) for claim in claims)
+def check_claims(claims: Sequence[Claim], ledger: Ledger, prose: Prose) -> tuple[Claim, ...]:
+    """Each claim of a message with its standing. A failure that the message admits is not hidden."""
+    partial = {c for c in claims if c.what == "tests_pass" and is_partial(prose, c)}
+    admits = bool(partial) or admits_failure(prose)
+    return tuple(_check(claim, ledger, prose, admits=admits, partial=claim in partial) for claim in claims)
 
 
-def _check(claim: Claim, ledger: Ledger, text: str, *, admits: bool) -> Claim:
+def _check(claim: Claim, ledger: Ledger, prose: Prose, *, admits: bool, partial: bool) -> Claim:
     match claim.what:
         case "tests_pass":
-            return _tests(claim, ledger)
+            every = bool(_ALL.search(before(prose, prose.offset(claim.span)) + claim.span.text))
+            return _tests(claim, ledger, _sentence(claim, prose), partial=partial, every=every)
         case "checks_pass":
             return _checks(claim, ledger)
         case "fixed" | "implemented":
@@ -46,15 +58,21 @@ def _check(claim: Claim, ledger: Ledger, text: str, *, admits: bool) -> Claim:
         case "verified":
             return _verified(claim, ledger, admits=admits)
         case "committed":
-            return _committed(claim, ledger)
+            return _committed(claim, ledger, _sentence(claim, prose))
         case "pushed":
             return _done_by(claim, ledger, "push", ledger.pushes, "push")
         case "pr_opened":
             return _pull_request(claim, ledger)
         case "file_created":
-            return _file(claim, ledger, text)
+            return _file(claim, ledger)
         case _:
             assert_never(claim.what)
+
+
+def _sentence(claim: Claim, prose: Prose) -> str:
+    """The sentence of a claim as it was written, code included."""
+    sentence = prose.sentence_at(prose.offset(claim.span))
+    return prose.looked_at[sentence.start : sentence.end] if sentence else claim.span.text
 
 
 def counts(run: TestRun) -> str:
@@ -66,26 +84,76 @@ def counts(run: TestRun) -> str:
     return shown if run.exit_code is None else f"{shown} (exit code {run.exit_code})"
 
 
-def _tests(claim: Claim, ledger: Ledger) -> Claim:
-    run = ledger.last_test_run
+def _tests(claim: Claim, ledger: Ledger, sentence: str, *, partial: bool, every: bool) -> Claim:
+    claimed = _claimed_count(claim)
+    run = _meant_run(ledger, sentence, None if every else claimed)
     if run is None:
         return _unproved(claim, "no test run is in the record")
     seen = f"call {run.call} ran {run.runner}: {counts(run)}"
-    if run.outcome == "failed" or run.failed:
+    if partial:
+        if claimed is not None and claimed == run.passed:
+            return _fresh(claim, ledger, seen, run.call)
+        if run.outcome != "passed":
+            return _unproved(claim, seen, run.call)
+    elif run.outcome == "failed" or run.failed:
         return _contradicted(claim, seen, run.call)
     if run.outcome != "passed":
         return _unproved(claim, f"{seen}, which shows no pass", run.call)
-    claimed = _claimed_count(claim)
+    wider = None if partial else _wider_run(ledger, run, claimed, every=every)
     if claimed is not None and run.passed is not None:
+        known = [r for r in ledger.test_runs if r.outcome == "passed"] + ([wider] if wider else [])
         most = max(run.passed, sum(r.passed or 0 for r in _latest_by_runner(ledger.test_runs)))
-        same = next((r for r in ledger.test_runs if claimed in (r.passed, r.collected) and r.outcome == "passed"), None)
-        if claimed > most and same is None:
+        if claimed > most and not any(claimed in (r.passed, _size(r)) for r in known):
             return _contradicted(claim, f"{seen}, not {claimed}", run.call)
-    if ledger.last_edit is not None and ledger.last_edit > run.call:
-        return _unproved(claim, f"{seen}, but call {ledger.last_edit} changed a file after it", run.call)
+    if wider is not None:
+        was = f"call {wider.call} ran {wider.runner}: {counts(wider)}"
+        late = ledger.last_edit is None or wider.call > ledger.last_edit
+        if late and wider.outcome == "passed":
+            return _fresh(claim, ledger, was, wider.call)
+        if late and (wider.failed or 0) > (run.passed or 0):
+            # Not even those that failed can all have passed since.
+            return _contradicted(claim, f"{was}; {seen}, which is only a part", wider.call)
+        return _unproved(claim, f"{seen}, which is only a part: {was}", run.call)
+    return _fresh(claim, ledger, seen, run.call)
+
+
+def _fresh(claim: Claim, ledger: Ledger, seen: str, call: int) -> Claim:
+    """Proved, unless a later change or tests made easier take the worth from it."""
+    if ledger.last_edit is not None and ledger.last_edit > call:
+        return _unproved(claim, f"{seen}, but call {ledger.last_edit} changed a file after it", call)
     if ledger.weakened is not None:
-        return _unproved(claim, f"{seen}, after call {ledger.weakened.call}: {ledger.weakened.detail}", run.call)
-    return _proved(claim, seen, run.call)
+        return _unproved(claim, f"{seen}, after call {ledger.weakened.call}: {ledger.weakened.detail}", call)
+    return _proved(claim, seen, call)
+
+
+def _meant_run(ledger: Ledger, sentence: str, claimed: int | None) -> TestRun | None:
+    """The run a claim speaks of: of the runner it names, or with the count it gives, else the last one."""
+    latest = _latest_by_runner(ledger.test_runs)
+    if len(latest) > 1:
+        words = sentence.lower()
+        named = [r for r in latest if re.search(rf"\b{re.escape(r.runner.lower())}\b", words)]
+        if len(named) == 1:
+            return named[0]
+        counted = [r for r in latest if claimed is not None and claimed == r.passed]
+        if len(counted) == 1:
+            return counted[0]
+    return ledger.last_test_run
+
+
+def _wider_run(ledger: Ledger, run: TestRun, claimed: int | None, *, every: bool) -> TestRun | None:
+    """The last earlier run of the same runner that took notably more tests, where the claim is about all of them."""
+    size = _size(run)
+    if size is None or not (every if claimed is None else claimed > size):
+        return None
+    wider = [r for r in ledger.test_runs if r.runner == run.runner and r.call < run.call]
+    return next((r for r in reversed(wider) if size < _NOTABLY_FEWER * (_size(r) or 0)), None)
+
+
+def _size(run: TestRun) -> int | None:
+    if run.collected is not None:
+        return run.collected
+    found = [n for n in (run.passed, run.failed, run.skipped) if n is not None]
+    return sum(found) if found else None
 
 
 def _latest_by_runner(runs: Iterable[TestRun]) -> list[TestRun]:
@@ -131,7 +199,7 @@ def _by_command(claim: Claim, ledger: Ledger, command: Command) -> Claim:
 def _work(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
     if hidden := _hidden_failure(ledger, admits=admits):
         return _contradicted(claim, f"call {hidden.call} ran {hidden.runner}: {counts(hidden)}", hidden.call)
-    good = [c for c in ledger.after_last_edit if not c.failed]
+    good = ledger.sound_after_last_edit
     if not ledger.writes and not ledger.commits:
         if good:
             return _unproved(claim, "no changed file is in the record", good[-1].call)
@@ -140,16 +208,17 @@ def _work(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
         return _proved(claim, f"call {good[-1].call} ran {_short(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
     if ledger.after_last_edit:
         bad = ledger.after_last_edit[-1]
-        return _unproved(claim, f"call {bad.call} ran {_short(bad.text)}: {_exit(bad)}", bad.call)
+        shown = _exit(bad) if bad.failed else "no test is known to have passed"
+        return _unproved(claim, f"call {bad.call} ran {_short(bad.text)}: {shown}", bad.call)
     return _unproved(claim, f"nothing was run after the last change (call {ledger.last_edit})", ledger.last_edit)
 
 
 def _verified(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
     if hidden := _hidden_failure(ledger, admits=admits):
         return _contradicted(claim, f"call {hidden.call} ran {hidden.runner}: {counts(hidden)}", hidden.call)
-    good = [c for c in ledger.after_last_edit if not c.failed]
+    good = ledger.sound_after_last_edit
     if not ledger.writes:
-        good = good or [c for c in ledger.commands if not c.failed]
+        good = good or tuple(c for c in ledger.commands if not c.failed and "test" not in c.kinds)
     if good:
         return _proved(claim, f"call {good[-1].call} ran {_short(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
     return _unproved(claim, "nothing that could show a fault was run after the last change")
@@ -157,20 +226,20 @@ def _verified(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
 
 def _hidden_failure(ledger: Ledger, *, admits: bool) -> TestRun | None:
     """The last test run, when it failed after the last change and the message does not say so."""
-    run = ledger.last_test_run
-    if run is None or admits or not (run.outcome == "failed" or run.failed):
-        return None
-    return run if ledger.last_edit is None or run.call > ledger.last_edit else None
+    return None if admits else ledger.failing_run
 
 
-def _committed(claim: Claim, ledger: Ledger) -> Claim:
-    named = _HASH.search(claim.span.text)
+def _committed(claim: Claim, ledger: Ledger, sentence: str) -> Claim:
+    named = [
+        m[0] for m in _HASH.finditer(sentence.lower()) if not _OTHER_COMMIT.search(sentence[: m.start()].lower()[-80:])
+    ]
     if named and ledger.commits:
-        short = named[0]
-        same = next((c for c in ledger.commits if c.hash.startswith(short) or short.startswith(c.hash)), None)
-        if same is None:
-            return _unproved(claim, f"no command showed commit {short}")
-        return _proved(claim, f"call {same.call} made commit {same.hash}", same.call)
+        for commit in ledger.commits:
+            if any(commit.hash.startswith(name) or name.startswith(commit.hash) for name in named):
+                return _proved(claim, f"call {commit.call} made commit {commit.hash}", commit.call)
+        # A number alone may be anything.
+        if unseen := next((name for name in named if not name.isdigit()), None):
+            return _unproved(claim, f"no command showed commit {unseen}")
     return _done_by(claim, ledger, "commit", [c.call for c in ledger.commits], "commit")
 
 
@@ -196,8 +265,8 @@ def _pull_request(claim: Claim, ledger: Ledger) -> Claim:
     return _unproved(claim, "no pull request is in the record")
 
 
-def _file(claim: Claim, ledger: Ledger, text: str) -> Claim:
-    named = _PATH.search(text, claim.span.start, claim.span.end)
+def _file(claim: Claim, ledger: Ledger) -> Claim:
+    named = _PATH.search(claim.span.text)
     path = (named[1] if named else "").strip().removeprefix("./").removeprefix("~/")
     if not path or not re.search(r"\.\w{1,12}$|/", path):
         return _work(claim, ledger, admits=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
+from touchline.supervision.failing import TESTS, fails_in
 from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Claim, ClaimKind, Span
@@ -18,7 +19,9 @@ MOST = 60
 """Claims of one kind kept per message: more say nothing new, and bound the work on hostile texts."""
 _CLAUSE = re.compile(r"[,;:—–(]|\bbut\b|\band\b(?= (?:i|all|the|it)\b)", re.IGNORECASE)
 _LEAD = re.compile(r"[^\w\n\ue000\ue001]{0,12}(?:\d{1,3}[.)] {1,3})?[^\w\n\ue000\ue001]{0,8}")
-_FAILURES = re.compile(r"\b[1-9]\d*(?: \w+){0,2} fail(?:ed|ing|ures?|s)?\b", re.IGNORECASE)
+_SHARE = re.compile(r"\b(\d[\d,]{0,9})(?:\s?/\s?| of (?:the )?)(\d[\d,]{0,9})\b")
+_FAR = 80
+"""Characters around a claim in which its own words stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,9 @@ def _opening_claims(prose: Prose) -> list[Claim]:
     for sentence in prose.sentences:
         lead = _LEAD.match(sentence.words)
         match = shape.match(sentence.words, lead.end() if lead else 0)
-        if match and not denied(prose, sentence.start + match.start()):
+        if match is None or pattern("guards.negation_after").match(sentence.words, match.end()):
+            continue
+        if not denied(prose, sentence.start + match.start()):
             found.append(
                 Claim(what="implemented", span=prose.span(sentence.start + match.start(), sentence.start + match.end()))
             )
@@ -106,6 +111,21 @@ def before(prose: Prose, offset: int) -> str:
     return words[cut:]
 
 
+def is_partial(prose: Prose, claim: Claim) -> bool:
+    """The claim says of itself that not all is meant: "most tests pass", "40/42 pass", "all pass except ..."."""
+    start = prose.offset(claim.span)
+    end = start + len(claim.span.text)
+    sentence = prose.sentence_at(start)
+    share = _SHARE.search(prose.words, max(sentence.start if sentence else start, start - 12), end)
+    if share and int(share[1].replace(",", "") or 0) < int(share[2].replace(",", "") or 0):
+        return True
+    first, last = (sentence.start, sentence.end) if sentence else (start, end)
+    if pattern("guards.all_but").search(prose.words, max(first, start - _FAR), start):
+        return True
+    after = prose.words[end : min(end + _FAR, last)]
+    return bool(pattern("guards.part_before").search(before(prose, start)) or pattern("guards.part_after").match(after))
+
+
 def denied(prose: Prose, offset: int) -> bool:
     return bool(pattern("guards.negation").search(before(prose, offset)))
 
@@ -127,10 +147,9 @@ def _is_claimed(prose: Prose, match: re.Match[str], what: ClaimKind) -> bool:
     if pattern("guards.others").search(before(prose, start)):
         return False
     if what == "tests_pass":
-        sentence = prose.sentence_at(start)
         # "39 passed, 3 failed" reports a failure; it does not claim that the tests pass.
-        return not (sentence and _FAILURES.search(sentence.words))
-    return True
+        return not fails_in(prose, prose.sentence_at(start), TESTS)
+    return not pattern("guards.negation_after").match(prose.words, match.end())
 
 
 def _hedge_spans(prose: Prose, name: str, *, denied_counts: bool = False) -> tuple[Span, ...]:

@@ -10,8 +10,8 @@ from touchline.supervision.coach import coach
 from touchline.supervision.contract import Content
 from touchline.supervision.facts import TRANSIENT, Ended
 from touchline.supervision.limits import LIMITS, Limits
-from touchline.supervision.recovery import RetryReason
-from touchline.supervision.situation import Action, Decision, Delivery, Reason, Situation
+from touchline.supervision.recovery import ROUTES, RetryReason
+from touchline.supervision.situation import Action, Decision, Delivery, Reason, Situation, Work
 from touchline.supervision.steering import reminder
 from touchline.supervision.stops import Kind, Standing
 
@@ -27,7 +27,7 @@ _BROKEN = {
 
 def decide(situation: Situation, *, limits: Limits = LIMITS) -> Decision:
     """Decide about a stop. Pure: the same situation always gives the same decision."""
-    situation = _with_declared_end(situation)
+    situation = _with_declared_end(_with_fresh_counters(situation))
     return (
         _already_delivered(situation)
         or _broken(situation, limits)
@@ -39,6 +39,16 @@ def decide(situation: Situation, *, limits: Limits = LIMITS) -> Decision:
     )
 
 
+def _with_fresh_counters(s: Situation) -> Situation:
+    """What was counted for a loop or an outage that is over no longer counts."""
+    work = s.work
+    if s.thrash is None:
+        work = replace(work, steered=0, reviewed=0)
+    if s.fault is None:
+        work = replace(work, provider_retries=0)
+    return replace(s, work=work)
+
+
 def _with_declared_end(s: Situation) -> Situation:
     """A kept contract says that the work is complete, which ranks above prose that merely sounds unfinished.
 
@@ -48,7 +58,7 @@ def _with_declared_end(s: Situation) -> Situation:
     if not kept or s.stop.kind not in (Kind.STATUS, Kind.COMPLETION):
         return s
     rejected = s.stop.rejected
-    if s.stop.kind is Kind.STATUS and s.ledger.writes and not s.ledger.verified_after_last_edit:
+    if s.stop.kind is Kind.STATUS and s.ledger.last_edit is not None and not s.ledger.verified_after_last_edit:
         rejected = ("unverified_edits",)
     return replace(s, stop=replace(s.stop, kind=Kind.COMPLETION, confidence=1.0, rejected=rejected))
 
@@ -63,14 +73,16 @@ def _broken(s: Situation, limits: Limits) -> Decision | None:
     """A turn that did not end by itself. Its prose is not read: an apology is no status."""
     fault = s.fault
     if s.ended in (Ended.API_ERROR, Ended.CRASHED) and fault is not None and fault.kind in TRANSIENT:
-        if s.provider_retries < len(limits.retry_delays):
+        tried = s.work.provider_retries
+        if tried < len(limits.retry_delays):
             return Decision(
                 action=Action.RETRY,
                 reason=Reason.PROVIDER_FAULT,
                 message=fault.message,
-                delay_seconds=limits.retry_delays[s.provider_retries],
+                session="same",
+                delay_seconds=limits.retry_delays[tried],
                 counts_as_attempt=False,
-                work=s.work,
+                work=replace(s.work, provider_retries=tried + 1),
             )
         return _deliver(s, Reason.PROVIDER_FAULT, "error", f"The provider fault did not pass: {fault.message}")
     if s.ended in _BROKEN:
@@ -116,6 +128,7 @@ def _contract(s: Situation, limits: Limits) -> Decision | None:
                 reason=Reason.CONTRACT_RETRY,
                 message=f"The output contract was not kept: {', '.join(missing) or s.recovery.reason}.",
                 missing=missing,
+                session="same" if ROUTES[s.recovery.reason] in ("same_session", "read_again") else "new",
                 work=s.work,
             )
         case "stop":
@@ -130,11 +143,13 @@ def _contract(s: Situation, limits: Limits) -> Decision | None:
 def _thrash(s: Situation) -> Decision | None:
     if s.thrash is None or s.thrash.grade != "loop":
         return None
-    if s.steered == 0:
+    if s.work.steered == 0:
         words = reminder(s.thrash) or s.thrash.message
-        return Decision(action=Action.STEER, reason=Reason.THRASH_STEERED, message=words, work=s.work)
-    if s.reviewer and s.reviewed == 0:
-        return Decision(action=Action.REVIEW, reason=Reason.THRASH_REVIEWED, message=s.thrash.message, work=s.work)
+        work = replace(s.work, steered=1)
+        return Decision(action=Action.STEER, reason=Reason.THRASH_STEERED, message=words, work=work)
+    if s.reviewer and s.work.reviewed == 0:
+        work = replace(s.work, reviewed=1)
+        return Decision(action=Action.REVIEW, reason=Reason.THRASH_REVIEWED, message=s.thrash.message, work=work)
     return _deliver(s, Reason.THRASH_STOPPED, "unresolved", s.thrash.message)
 
 
@@ -191,5 +206,5 @@ def _basis(s: Situation) -> tuple[str, ...]:
 
 
 def _deliver(s: Situation, reason: Reason, delivery: Delivery, words: str) -> Decision:
-    work = replace(s.work, continuations=0, same_rejections=0, last_rejection=())
+    work = Work(task=s.work.task, phase=s.work.phase, plan=s.work.plan, workflow_id=s.work.workflow_id)
     return Decision(action=Action.DELIVER, reason=reason, message=words, delivery=delivery, work=work)

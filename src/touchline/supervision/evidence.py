@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 CommandKind = Literal["test", "typecheck", "lint", "build", "run", "commit", "push", "pr", "edit", "install", "look"]
 """What a shell command is for. `run` executes the work in some other way; `look` only reads."""
+
+
+_PROSE = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:README|CHANGELOG|LICENSE|NOTICE|AUTHORS)[^/]*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +87,22 @@ class Ledger:
 
     @property
     def last_edit(self) -> int | None:
-        """Index of the last call that changed a file."""
-        return self.writes[-1].call if self.writes else None
+        """Index of the last call that changed something a run could prove wrong. Prose, such as a README, cannot be."""
+        return next((w.call for w in reversed(self.writes) if not _PROSE.search(w.path)), None)
+
+    def since(self, call: int) -> Ledger:
+        """The same, without what was done before this call."""
+        if call == 0:
+            return self
+        return replace(
+            self,
+            writes=_tail(self.writes, call),
+            commands=_tail(self.commands, call),
+            test_runs=_tail(self.test_runs, call),
+            commits=_tail(self.commits, call),
+            pushes=tuple(p for p in self.pushes if p >= call),
+            weakened=self.weakened if self.weakened is not None and self.weakened.call >= call else None,
+        )
 
     @property
     def last_test_run(self) -> TestRun | None:
@@ -105,17 +123,43 @@ class Ledger:
         return tuple(found)
 
     @property
-    def verified_after_last_edit(self) -> bool:
-        """Something that can show a fault ran after the last change, and did not fail.
+    def sound_after_last_edit(self) -> tuple[Command, ...]:
+        """Commands after the last change that can show a fault, and did not fail.
 
         A command that only ran tests does not count when none of its runs is known to have passed.
         """
         passed = {run.call for run in self.test_runs if run.outcome == "passed"}
         unproved = {run.call for run in self.test_runs} - passed
-        return any(
-            not c.failed and (c.call not in unproved or bool(c.kinds & (VERIFYING - {"test"})))
+        return tuple(
+            c
             for c in self.after_last_edit
+            if not c.failed and (c.call not in unproved or c.kinds & (VERIFYING - {"test"}))
         )
+
+    @property
+    def failing_run(self) -> TestRun | None:
+        """The last test run, when it ran after the last change and failed: no linter makes that good."""
+        run = self.last_test_run
+        if run is None or not (run.outcome == "failed" or run.failed):
+            return None
+        edit = -1 if self.last_edit is None else self.last_edit
+        return run if run.call > edit or any(c.call == run.call for c in self.after_last_edit) else None
+
+    @property
+    def verified_after_last_edit(self) -> bool:
+        """Something that can show a fault ran well after the last change, and the last test run did not fail."""
+        return bool(self.sound_after_last_edit) and self.failing_run is None
+
+
+_E = TypeVar("_E", Write, Command, TestRun, Commit)
+
+
+def _tail(entries: tuple[_E, ...], call: int) -> tuple[_E, ...]:
+    """The entries from this call on; they are in the order of their calls."""
+    first = len(entries)
+    while first and entries[first - 1].call >= call:
+        first -= 1
+    return entries[first:]
 
 
 VERIFYING: frozenset[CommandKind] = frozenset({"test", "typecheck", "lint", "build", "run"})

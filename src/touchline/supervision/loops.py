@@ -295,7 +295,7 @@ class ThrashWatch:
         watch = cls(limits=limits, polling=polling)
         try:
             watch._restore(state)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             return cls(limits=limits, polling=polling)
         return watch
 

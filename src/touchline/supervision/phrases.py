@@ -12,6 +12,11 @@ from typing import Any
 from touchline.errors import DataFileError
 
 _FILE = Path(__file__).with_name("phrases.toml")
+_ENDS = (
+    r"\b(?=\W*$|\s*[^\w\s]|\s+(?:\d|(?:because|in|on|with|at|due|and|or|after|when|whenever|since|as|for|by|under|from"
+    r"|during|but|still|now|again|locally|here|there|which|to|if|while|so|only|every|each|today|unless|until|without"
+    r"|against|before|any|anymore|too|sometimes|is|are|remotely|\w+ly)\b))"
+)
 
 
 @cache
@@ -26,7 +31,8 @@ def _lists() -> dict[str, Any]:
 def pattern(name: str) -> re.Pattern[str]:
     """One pattern made of every alternative under `name` (`claims.fixed`), for lower-case text.
 
-    In the file `{gap}` is some words of the same sentence, `{code}` a piece of inline code.
+    In the file `{gap}` is some words of the same sentence, `{code}` a piece of inline code, and `{ends}` the place
+    after a verb: no noun follows that the word before would belong to, as in "failing tests".
     """
     entry: Any = _lists()
     for key in name.split("."):
@@ -39,7 +45,9 @@ def pattern(name: str) -> re.Pattern[str]:
     if bounded:
         others.append(r"\b(?=\w)(?:" + "|".join(f"(?:{a})" for a in bounded) + ")")
     alternatives = "|".join(f"(?:{a})" for a in others)
-    alternatives = alternatives.replace("{gap}", r"[^.!?:;\n]{0,60}?").replace("{code}", "\ue000{1,400}+")
+    alternatives = (
+        alternatives.replace("{gap}", r"[^.!?:;\n]{0,60}?").replace("{code}", "\ue000{1,400}+").replace("{ends}", _ENDS)
+    )
     try:
         return re.compile(alternatives)
     except re.error as error:

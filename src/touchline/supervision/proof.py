@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from touchline.supervision.claims import conditional, denied
+from touchline.supervision.failing import fails_in
 from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Span
@@ -60,6 +61,6 @@ def _counts(prose: Prose, match: re.Match[str]) -> bool:
         return False
     if pattern("proof.void").search(prose.shown[sentence.start : sentence.end]):
         return False
-    if pattern("going_on.unfinished").search(sentence.words):
+    if pattern("going_on.unfinished").search(sentence.words) or fails_in(prose, sentence):
         return False
     return not (denied(prose, match.start()) or conditional(prose, match.start()))

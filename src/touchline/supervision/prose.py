@@ -49,6 +49,8 @@ class Prose:
     """The agent's own words in lower case: code, quotations and tool output masked."""
     shown: str
     """Words and code in lower case; only quotations masked. Where proof that was pasted or named may be found."""
+    unquoted: str
+    """In lower case all that stands outside code and pasted output, quotations included."""
     sentences: tuple[Sentence, ...]
     skipped: int
     """Characters left out after the head."""
@@ -85,7 +87,8 @@ def read(text: str) -> Prose:
     skipped = max(0, len(text) - HEAD - TAIL)
     looked_at = text[:HEAD] + text[-TAIL:] if skipped else text
     spoken, displayed = _mask_blocks(looked_at)
-    words = _plain(_QUOTED.sub(_quoted, _INLINE.sub(_coded, spoken)))
+    uncoded = _INLINE.sub(_coded, spoken)
+    words = _plain(_QUOTED.sub(_quoted, uncoded))
     shown = _plain(_QUOTED.sub(_quoted, displayed))
     lower = lowered(words)
     sentences = tuple(_sentences(words, lower))
@@ -94,6 +97,7 @@ def read(text: str) -> Prose:
         looked_at=looked_at,
         words=lower,
         shown=lowered(shown),
+        unquoted=lowered(uncoded),
         sentences=sentences,
         skipped=skipped,
         starts=tuple(s.start for s in sentences),
@@ -110,6 +114,11 @@ _QUOTED = re.compile(
 _OUTPUT_OPEN = re.compile(r"\s{0,8}<(tool_result|function_results|stdout|stderr|output|system-reminder)>")
 _OUTPUT_LINE = re.compile(r"\s{0,8}(?:\$ |❯|⎿|╭─|╰─)")
 _BLOCK_QUOTE = re.compile(r"\s{0,3}>")
+# What a contract asks for stands alone on its line: a framed token (`%%END-1%%`, `<done>`), or `name = value`.
+_MARKER = re.compile(
+    r"\s{0,8}[*_`]{0,3}(?:[%:#@=~$^&|+{\[-]{2}\S{0,200}\w\S{0,200}[%:#@=~$^&|+}\]-]{2}|<{1,3}[^\s<>]{1,200}>{1,3})[*_`]{0,3}\s*$"
+)
+_TOKEN = re.compile(r"\s{0,8}[*_]{0,3}[A-Za-z_][\w.-]{0,80}[*_]{0,3} {0,4}=(?![=>]) {0,4}\S")
 
 
 def _plain(words: str) -> str:
@@ -133,26 +142,37 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _mask_blocks(text: str) -> tuple[str, str]:
-    """Blank out block quotes; in the first text returned, fenced code and pasted output as well."""
+    """Blank out block quotes; in the first text returned, code blocks, pasted output and contract lines as well."""
     spoken = text.split("\n")
     displayed = spoken.copy()
     fence = closing = ""
+    within = False
+    last_ticks = next((n for n in range(len(spoken) - 1, -1, -1) if "```" in spoken[n]), -1)
     for number, line in enumerate(spoken):
         blank = " " * len(line)
         if fence:
-            spoken[number] = blank
-            mark = _FENCE.match(line)
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip("`~ \r"):
+            end = _fence_end(line, fence, within=within)
+            spoken[number] = blank if end is None else " " * end + line[end:]
+            if end is not None:
                 fence = ""
-                displayed[number] = blank
+                displayed[number] = spoken[number]
         elif closing:
             spoken[number] = blank
             if closing in line:
                 closing = ""
-        elif not line or line[0].isalnum():
+        elif not line:
             continue
+        elif line[0].isalnum():
+            if "=" in line and _TOKEN.match(line):
+                spoken[number] = blank
+            elif number < last_ticks and line.count("```") % 2:
+                fence, within = "```", True
+                spoken[number] = line[: line.rindex("```")].ljust(len(line))
         elif mark := _FENCE.match(line):
-            fence = mark[1]
+            if line.count(mark[1], mark.end()):
+                # Opened and closed on one line: inline code, however many ticks.
+                continue
+            fence, within = mark[1], False
             spoken[number] = displayed[number] = blank
         elif opened := _OUTPUT_OPEN.match(line):
             spoken[number] = blank
@@ -161,9 +181,22 @@ def _mask_blocks(text: str) -> tuple[str, str]:
                 closing = ""
         elif _BLOCK_QUOTE.match(line):
             spoken[number] = displayed[number] = blank
-        elif _OUTPUT_LINE.match(line):
+        elif _OUTPUT_LINE.match(line) or _MARKER.match(line) or _TOKEN.match(line):
             spoken[number] = blank
     return "\n".join(spoken), "\n".join(displayed)
+
+
+def _fence_end(line: str, fence: str, *, within: bool) -> int | None:
+    """Where in a line a code block ends. One opened in the middle of a line may end in the middle of another."""
+    if within:
+        at = line.find(fence)
+        return None if at < 0 else at + len(fence)
+    mark = _FENCE.match(line)
+    if not mark or not mark[1].startswith(fence):
+        return None
+    rest = line[mark.end() :]
+    # Words right after the ticks name a language and open a block; after a space they go on with the message.
+    return mark.end() if not rest.strip("`~ \r") or re.match(r"`* \w", rest) else None
 
 
 @cache

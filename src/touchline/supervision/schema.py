@@ -23,6 +23,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
+_KEYWORDS: Mapping[str, type] = {"properties": dict, "required": list, "enum": list, "anyOf": list, "minItems": int}
+
+
 def schema_problems(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Everything in the text that does not fit, each as `where: what`; a text in a json fence is taken out of it."""
     fenced = _FENCED.match(text)
@@ -31,6 +34,32 @@ def schema_problems(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     except (ValueError, RecursionError) as error:
         return (f"$: not JSON ({type(error).__name__})",)
     return tuple(_problems(value, schema, "$"))
+
+
+def schema_fault(schema: Any) -> str:
+    """What is wrong with the schema itself, as far as this checks it; empty when nothing is."""
+    if not isinstance(schema, Mapping):
+        return f"is {type(schema).__name__}, but a schema is an object."
+    types = schema.get("type")
+    names = (
+        [types] if isinstance(types, str) else types if isinstance(types, list) else [] if types is None else [types]
+    )
+    for name in names:
+        if name not in _TYPES:
+            return f"has the type {name!r:.40}; known are {', '.join(_TYPES)}."
+    for keyword, kind in (
+        ("properties", Mapping),
+        ("required", list),
+        ("enum", list),
+        ("anyOf", list),
+        ("minItems", int),
+    ):
+        if keyword in schema and not isinstance(schema[keyword], kind):
+            return f"has a {keyword} that is {type(schema[keyword]).__name__}."
+    inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
+    if "items" in schema:
+        inner.append(schema["items"])
+    return next((fault for each in inner if (fault := schema_fault(each))), "")
 
 
 def _problems(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:

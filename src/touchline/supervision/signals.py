@@ -6,9 +6,10 @@ Finds questions, offers, gates, blocks, announced steps and work left, as spans;
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from touchline.supervision.claims import conditional, denied
+from touchline.supervision.claims import before, conditional, denied
+from touchline.supervision.failing import failures_in
 from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prose import Prose, Sentence
 from touchline.supervision.stops import Span
@@ -16,6 +17,7 @@ from touchline.supervision.stops import Span
 CLOSING = 6
 """Sentences at the end of a message in which it says how it stops."""
 _ASKED = re.compile(r"[?？][^\w\n]{0,12}$")
+_PERSON = re.compile(r"\b(?:i|me|we|you|your|please)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ class Signals:
     """The last sentence announces a step that was not taken."""
     progress: tuple[Span, ...]
     unfinished: tuple[Span, ...]
+    failing: tuple[Span, ...]
+    """What the message says fails now."""
     remaining: tuple[Span, ...]
     sentences: int
 
@@ -66,9 +70,70 @@ def signals_in(prose: Prose) -> Signals:
         hand_over=_spans(prose, prose.sentences[-2 * CLOSING :], "blocks.hand_over", negatable=False),
         deferral=_deferral(prose),
         progress=_spans(prose, closing[-2:], "going_on.progress"),
-        unfinished=_spans(prose, prose.sentences, "going_on.unfinished", negatable=False),
+        unfinished=_unfinished(prose),
+        failing=_failing(prose, prose.sentences),
         remaining=_remaining(prose),
         sentences=len(prose.sentences),
+    )
+
+
+def of_the_agent(prose: Prose, seen: Signals) -> Signals:
+    """Only what the agent says of itself or asks outright, at the end.
+
+    For messages whose work the record proves: there a word such as "blocked" more likely tells what was built.
+    """
+    closing = prose.sentences[-CLOSING:]
+    first = closing[0].start if closing else 0
+
+    def said(spans: tuple[Span, ...], *names: str) -> tuple[Span, ...]:
+        kept: list[Span] = []
+        for span in spans:
+            at = prose.offset(span)
+            sentence = prose.sentence_at(at)
+            if sentence and at >= first and any(pattern(name).search(sentence.words) for name in names):
+                kept.append(span)
+        return tuple(kept)
+
+    return replace(
+        seen,
+        gates=tuple(s for s in seen.gates if _asks_outright(prose, s)),
+        stuck=said(seen.stuck, "blocks.of_agent"),
+        unable=said(seen.unable, "blocks.of_agent"),
+        lacking=said(seen.lacking, "blocks.of_agent"),
+        progress=said(seen.progress, "going_on.plainly_in_progress"),
+        unfinished=said(seen.unfinished, "going_on.plainly_unfinished"),
+        failing=_failing(prose, closing),
+    )
+
+
+def _asks_outright(prose: Prose, span: Span) -> bool:
+    """ "Awaiting your word" waits; "a banner shown while waiting for your word" is a feature."""
+    start = prose.offset(span)
+    sentence = prose.sentence_at(start)
+    if sentence is None:
+        return False
+    if pattern("blocks.of_agent").search(sentence.words):
+        return True
+    begins = not before(prose, start).strip(" -*_#>.\n")
+    return begins and bool(_PERSON.search(sentence.words))
+
+
+def _unfinished(prose: Prose) -> tuple[Span, ...]:
+    """Work said to be open; not as history, nor in a question."""
+    found: list[Span] = []
+    shape, past = pattern("going_on.unfinished"), pattern("failing.past")
+    for sentence in prose.sentences:
+        match = shape.search(sentence.words)
+        if match and not _asked(sentence.words) and not past.search(sentence.words, 0, match.start()):
+            found.append(prose.span(sentence.start + match.start(), sentence.start + match.end()))
+    return tuple(found)
+
+
+def _failing(prose: Prose, sentences: tuple[Sentence, ...]) -> tuple[Span, ...]:
+    return tuple(
+        prose.span(sentence.start + place[0], sentence.start + place[1])
+        for sentence in sentences
+        if (place := next(failures_in(prose, sentence), None))
     )
 
 

@@ -110,6 +110,12 @@ class Work:
     """How often this very rejection was already sent."""
     last_rejection: tuple[str, ...] = ()
     """What the last rejection rested on, to know whether the next is the same."""
+    steered: int = 0
+    """How often the current loop was already steered."""
+    reviewed: int = 0
+    """How often the current loop was already reviewed."""
+    provider_retries: int = 0
+    """Retries already spent on provider faults in a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,12 +138,6 @@ class Situation:
     """The contract's next rung, from `recover`."""
     thrash: Thrash | None = None
     """The loop that was going on when the turn ended; not one the agent found its own way out of."""
-    steered: int = 0
-    """How often this loop was already steered."""
-    reviewed: int = 0
-    """How often this loop was already reviewed."""
-    provider_retries: int = 0
-    """Retries already spent on transient provider faults in a row."""
     work: Work = field(default_factory=Work)
 
 
@@ -153,6 +153,8 @@ class Decision:
     """For `deliver`: how the result stands."""
     coaching: Coaching | None = None
     missing: tuple[str, ...] = ()
+    session: Literal["same", "new"] | None = None
+    """For `retry`: whether the agent's session is resumed or a new one begins."""
     delay_seconds: float = 0.0
     """For `retry`: how long to wait first."""
     seconds_allowed: float | None = None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from touchline.supervision.claim_check import check_claims
+from touchline.supervision.claim_check import check_claims, counts
 from touchline.supervision.claims import Hedges, claims_in, hedges_in
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended
@@ -22,6 +22,7 @@ from touchline.supervision.stops import Claim, Kind, Rejection, Span, Standing, 
 from touchline.supervision.weigh import Weighed, abnormal, weigh
 
 _ABNORMAL = frozenset({Ended.CRASHED, Ended.API_ERROR, Ended.KILLED, Ended.TIMED_OUT, Ended.INTERRUPTED})
+_OF_THE_WORK = frozenset({"fixed", "implemented", "verified", "file_created"})
 _CHANGES = frozenset({"fixed", "implemented", "file_created"})
 _LEAVES_A_TRACE = frozenset({"tests_pass", "committed", "pushed", "pr_opened"})
 _MAY_TEST = re.compile(r"test|check|spec|verif", re.IGNORECASE)
@@ -34,13 +35,15 @@ def classify(
     ended: Ended = Ended.FINISHED,
     task: str = "",
     phase_missing: Sequence[str] = (),
+    first_call: int = 0,
     judge: Judge | None = None,
     limits: Limits = LIMITS,
 ) -> Stop:
     """Tell the kind of stop from how the turn ended, what it did, and what it says.
 
     Without a ledger the text is judged alone, and a completion is accepted only when the text names a check
-    and its outcome. `phase_missing` is the evidence that the task's phase demands and lacks. `judge` is asked
+    and its outcome. `phase_missing` is the evidence that the task's phase demands and lacks. `first_call` is the
+    index of this turn's first call, where the ledger began with an earlier turn. `judge` is asked
     only below `limits.sure`; whatever goes wrong with it, the rules stand and `note` says so.
     """
     if ended in _ABNORMAL:
@@ -53,13 +56,14 @@ def classify(
     if ended is not Ended.LIMIT and (span := abnormal(prose, claims)):
         return Stop(kind=Kind.ERROR, confidence=0.95, reason="error_text", spans=(span,))
     hedges = hedges_in(prose)
+    now = None if ledger is None else ledger.since(first_call)
     shown = proof_in(prose, task=task)
     if ledger is not None:
-        claims = check_claims(claims, ledger, text=prose.looked_at)
+        claims = _of_this_turn(check_claims(claims, ledger, prose), now, first_call)
     if ended is Ended.LIMIT:
         weighed = Weighed(kind=Kind.STATUS, confidence=1.0, reason="ended_limit")
     else:
-        weighed = weigh(prose, claims, task=task, ledger=ledger)
+        weighed = weigh(prose, claims, task=task, ledger=now)
     stop = Stop(
         kind=weighed.kind,
         confidence=weighed.confidence,
@@ -73,7 +77,8 @@ def classify(
         stop = _asked(stop, judge, text=text, task=task)
     if stop.kind is not Kind.COMPLETION:
         return stop
-    return _gated(stop, ledger, hedges, shown, answer=weighed.reason == "answer", phase_missing=tuple(phase_missing))
+    answer = weighed.reason == "answer"
+    return _gated(stop, ledger, now, hedges, shown, answer=answer, phase_missing=tuple(phase_missing))
 
 
 def _asked(stop: Stop, judge: Judge, *, text: str, task: str) -> Stop:
@@ -98,8 +103,27 @@ def _asked(stop: Stop, judge: Judge, *, text: str, task: str) -> Stop:
     )
 
 
+def _of_this_turn(claims: tuple[Claim, ...], now: Ledger | None, first_call: int) -> tuple[Claim, ...]:
+    """What went wrong in an earlier turn contradicts a claim about the work only where this turn worked on it."""
+    if first_call == 0 or now is None or now.writes:
+        return claims
+    return tuple(
+        replace(c, standing=Standing.UNPROVED)
+        if c.standing is Standing.CONTRADICTED and c.what in _OF_THE_WORK and c.call is not None and c.call < first_call
+        else c
+        for c in claims
+    )
+
+
 def _gated(
-    stop: Stop, ledger: Ledger | None, hedges: Hedges, shown: Shown, *, answer: bool, phase_missing: tuple[str, ...]
+    stop: Stop,
+    ledger: Ledger | None,
+    now: Ledger | None,
+    hedges: Hedges,
+    shown: Shown,
+    *,
+    answer: bool,
+    phase_missing: tuple[str, ...],
 ) -> Stop:
     """Say whether the completion is accepted, and what would prove it."""
     rejected: list[Rejection] = []
@@ -109,15 +133,18 @@ def _gated(
             if "contradicted_claim" not in rejected:
                 rejected.append("contradicted_claim")
             _once(missing, f'a result that bears out "{_cut(claim.span)}": {claim.because}')
-    if ledger is None:
+    if ledger is None or now is None:
         rejected += _unshown(hedges, shown, answer=answer)
     else:
-        rejected += _unrecorded(stop.claims, ledger, hedges, answer=answer)
+        rejected += _unrecorded(stop.claims, ledger, now, hedges, answer=answer)
     if phase_missing:
         rejected.append("phase_evidence_missing")
     for why in rejected:
         if why == "unverified_edits" and ledger is not None:
-            _once(missing, f"a test, build or run of the work after the last change (call {ledger.last_edit})")
+            if failing := ledger.failing_run:
+                _once(missing, f"tests that pass: call {failing.call} ran {failing.runner}: {counts(failing)}")
+            else:
+                _once(missing, f"a test, build or run of the work after the last change (call {ledger.last_edit})")
         elif why == "tests_weakened" and ledger is not None and ledger.weakened is not None:
             weakened = ledger.weakened
             _once(
@@ -141,11 +168,15 @@ def _gated(
     return replace(stop, rejected=tuple(rejected), missing=tuple(missing) if rejected else ())
 
 
-def _unrecorded(claims: Sequence[Claim], ledger: Ledger, hedges: Hedges, *, answer: bool) -> list[Rejection]:
-    if ledger.writes and not ledger.verified_after_last_edit:
+def _unrecorded(
+    claims: Sequence[Claim], ledger: Ledger, now: Ledger, hedges: Hedges, *, answer: bool
+) -> list[Rejection]:
+    # An edit of an earlier turn is this turn's business only when this turn claims work again.
+    concerned = bool(now.writes) or (bool(claims) and not answer)
+    if concerned and ledger.last_edit is not None and not ledger.verified_after_last_edit:
         unverified: list[Rejection] = ["unverified_edits"]
         return [*unverified, "hedged_only"] if hedges.outcome else unverified
-    if ledger.weakened is not None and any(c.what == "tests_pass" for c in claims):
+    if ledger.weakened is not None and concerned:
         return ["tests_weakened"]
     if any(_left_no_trace(c, ledger) for c in claims):
         return ["unproved_claim"]

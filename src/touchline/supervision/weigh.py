@@ -13,11 +13,14 @@ from itertools import islice
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prose import Prose, lowered
-from touchline.supervision.signals import Signals, signals_in
-from touchline.supervision.stops import Claim, Kind, Span
+from touchline.supervision.signals import Signals, of_the_agent, signals_in
+from touchline.supervision.stops import Claim, Kind, Span, Standing
 
 _WORK = frozenset({"fixed", "implemented", "committed", "pushed", "pr_opened", "file_created"})
 _FIRST_PERSON = re.compile(r"\b(?:i|we|let me|let's)\b")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_LABEL = 2
+"""Words up to which the text around a code block is only its label."""
 _SHORT = 300
 """Characters up to which a message says one thing only."""
 _TELLS = 800
@@ -36,7 +39,9 @@ class Weighed:
 
 def abnormal(prose: Prose, claims: Sequence[Claim]) -> Span | None:
     """Where the text is itself the end of a run (an API error, a traceback), not words of an agent."""
-    body = lowered(prose.looked_at)
+    # What is quoted in a code block is not how the run ended, where somebody tells of it.
+    told = len(_WORD.findall(prose.unquoted, 0, 2_000)) > _LABEL
+    body = prose.unquoted if told else lowered(prose.looked_at)
     lead = len(body) - len(body.lstrip(" \n\r\t❌⚠️✗•-*"))
     worked = any(c.what in _WORK for c in claims)
     if not _speaks(prose, 0):
@@ -59,15 +64,25 @@ def _speaks(prose: Prose, offset: int) -> bool:
 def weigh(prose: Prose, claims: Sequence[Claim], *, task: str, ledger: Ledger | None) -> Weighed:
     """Decide among completion, status, question and blocker."""
     seen = signals_in(prose)
+    if borne_out := _borne_out(claims, ledger):
+        seen = of_the_agent(prose, seen)
     work = _work(prose, seen, claims)
     asked = _is_question(task)
     return (
         _blocked(seen, work, asked=asked)
         or _deferred_first(prose, seen)
         or _question(prose, seen, work, asked=asked)
-        or _going_on(prose, seen, work, asked=asked)
-        or _finished(prose, seen, claims, work, asked=asked, ledger=ledger)
+        or _going_on(prose, seen, work, asked=asked, borne_out=borne_out)
+        or _finished(prose, seen, claims, work, asked=asked, wanted=_is_work(task), ledger=ledger)
     )
+
+
+def _borne_out(claims: Sequence[Claim], ledger: Ledger | None) -> bool:
+    """The record proves what the message claims, after the last change."""
+    if ledger is None or not ledger.writes or not ledger.verified_after_last_edit:
+        return False
+    standings = {c.standing for c in claims}
+    return Standing.PROVED in standings and Standing.CONTRADICTED not in standings
 
 
 def _work(prose: Prose, seen: Signals, claims: Sequence[Claim]) -> list[Span]:
@@ -83,9 +98,14 @@ def _work(prose: Prose, seen: Signals, claims: Sequence[Claim]) -> list[Span]:
     return []
 
 
+def _is_work(task: str) -> bool:
+    head = task.strip()[:300].lower()
+    return bool(pattern("tasks.work").search(head) or pattern("tasks.order").search(head))
+
+
 def _is_question(task: str) -> bool:
-    tail = task.strip()[-300:]
-    head = task.strip()[:300]
+    tail = task.strip()[-300:].lower()
+    head = task.strip()[:300].lower()
     if not head or pattern("tasks.work").search(head):
         return False
     return bool(pattern("tasks.question").search(head) or pattern("tasks.question").search(tail))
@@ -132,28 +152,38 @@ def _question(prose: Prose, seen: Signals, work: list[Span], *, asked: bool) -> 
     return None
 
 
-def _going_on(prose: Prose, seen: Signals, work: list[Span], *, asked: bool) -> Weighed | None:
+def _going_on(prose: Prose, seen: Signals, work: list[Span], *, asked: bool, borne_out: bool) -> Weighed | None:
     if seen.progress and (len(prose.text) <= _SHORT or not work):
         return Weighed(kind=Kind.STATUS, confidence=0.85, reason="in_progress", spans=seen.progress)
     if asked:
         return None
     if seen.remaining:
         return Weighed(kind=Kind.STATUS, confidence=0.8, reason="work_remaining", spans=seen.remaining)
-    if seen.unfinished and len(work) <= 1:
-        return Weighed(kind=Kind.STATUS, confidence=0.8, reason="unfinished", spans=seen.unfinished)
+    if (left := seen.unfinished + seen.failing) and len(work) <= 1:
+        # A failure that the record does not show is for a person to weigh.
+        confidence = 0.75 if borne_out and not seen.unfinished else 0.8
+        return Weighed(kind=Kind.STATUS, confidence=confidence, reason="unfinished", spans=left)
     return None
 
 
 def _finished(
-    prose: Prose, seen: Signals, claims: Sequence[Claim], work: list[Span], *, asked: bool, ledger: Ledger | None
+    prose: Prose,
+    seen: Signals,
+    claims: Sequence[Claim],
+    work: list[Span],
+    *,
+    asked: bool,
+    wanted: bool,
+    ledger: Ledger | None,
 ) -> Weighed:
     unchanged = ledger is not None and not ledger.writes and not ledger.commits
-    if not work and (asked or unchanged):
+    # Words about a thing that was to be changed, and was not, answer nothing.
+    if not work and (asked or (unchanged and not wanted)):
         return Weighed(kind=Kind.COMPLETION, confidence=0.9, reason="answer")
     if not work and (len(prose.words) > _TELLS or pattern("answers.explains").search(prose.words)):
         return Weighed(kind=Kind.COMPLETION, confidence=0.8, reason="explanation")
     if claims:
-        confidence = 0.9 if len(work) > 1 and not seen.unfinished else 0.85
+        confidence = 0.9 if len(work) > 1 and not (seen.unfinished or seen.failing) else 0.85
         return Weighed(
             kind=Kind.COMPLETION, confidence=confidence, reason="claims", spans=tuple(c.span for c in claims[:8])
         )

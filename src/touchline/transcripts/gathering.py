@@ -3,7 +3,7 @@
 The one mutable thing of the readers: it takes events in the order they were read, keeps them within bounds, and
 closes into a frozen `Turn`.
 
-Bounds: beyond `TEXT_KEPT` characters results lose their text (never their digest) and other texts all but their
+Bounds: beyond `TEXT_KEPT` characters results lose all but the end of their text (never their digest) and other texts all but their
 ends; beyond `EVENTS_KEPT` events the middle goes: the first `FIRST_KEPT` (the prompt, how it began) and the latest
 stay. Both set `Turn.cut`.
 """
@@ -105,7 +105,8 @@ class Gathering:
         words = cut(words, RESULT_HEAD, RESULT_TAIL)
         self._text += len(words)
         if not self._fits():
-            words = ""
+            # The end tells how it went: counts, the error.
+            words = words[-NOTE:]
         self.add(
             Result(
                 call_id=call_id,
