@@ -190,10 +190,8 @@ def test_the_run_is_matched_by_runner_or_count_before_the_last_is_taken() -> Non
 
 
 def _run(call: int, passed: int, failed: int = 0) -> TestRun:
-    outcome = "failed" if failed else "passed"
-    return TestRun(
-        runner="pytest", call=call, passed=passed, failed=failed, exit_code=int(bool(failed)), outcome=outcome
-    )  # type: ignore[arg-type]
+    run = TestRun(runner="pytest", call=call, passed=passed, failed=failed, exit_code=0, outcome="passed")
+    return replace(run, exit_code=1, outcome="failed") if failed else run
 
 
 def test_a_part_of_the_tests_does_not_prove_them_all() -> None:

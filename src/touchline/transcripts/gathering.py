@@ -3,9 +3,9 @@
 The one mutable thing of the readers: it takes events in the order they were read, keeps them within bounds, and
 closes into a frozen `Turn`.
 
-Bounds: beyond `TEXT_KEPT` characters results lose all but the end of their text (never their digest) and other texts all but their
-ends; beyond `EVENTS_KEPT` events the middle goes: the first `FIRST_KEPT` (the prompt, how it began) and the latest
-stay. Both set `Turn.cut`.
+Bounds: beyond `TEXT_KEPT` characters results lose all but the end of their text (never their digest) and other texts
+all but their ends; beyond `EVENTS_KEPT` events the middle goes: the first `FIRST_KEPT` (the prompt, how it began) and
+the latest stay. Both set `Turn.cut`.
 """
 
 from __future__ import annotations
