@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from tests.postgres import PostgresServer, find_binaries
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server of our own, on a free port of the loopback, ended with the tests."""
     binaries = find_binaries()
     if binaries is None:
         pytest.skip("PostgreSQL is not installed; scripts/test-tools installs it")
-    with PostgresServer(binaries, tmp_path_factory.mktemp("postgres")) as server:
+    # Not in pytest's folder: only root may enter that one, and another test run may clear it away.
+    with TemporaryDirectory(prefix="touchline-postgres-") as folder, PostgresServer(binaries, Path(folder)) as server:
         yield server
 
 

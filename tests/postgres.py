@@ -36,9 +36,6 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> PostgresServer:
-        for place in (self.folder, *self.folder.parents):
-            if place.name.startswith("pytest-"):
-                place.chmod(0o755)
         if os.geteuid() == 0:
             shutil.chown(self.folder, self.user)
         self._run("initdb", "-D", str(self.data), "-U", self.user, "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")

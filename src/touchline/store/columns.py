@@ -44,7 +44,7 @@ class Moment(TypeDecorator[datetime]):
         return None if value is None else written(value)
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:
-        return None if value is None else datetime.strptime(value, FORMAT).replace(tzinfo=UTC)
+        return None if value is None else datetime.fromisoformat(value)
 
 
 class Json(TypeDecorator[Any]):
@@ -54,7 +54,7 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return None if value is None else json.dumps(value, sort_keys=True, separators=(",", ":"))
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         return None if value is None else json.loads(value)

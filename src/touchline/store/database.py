@@ -6,31 +6,49 @@ lock when they begin, so that two of them wait for each other instead of failing
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from touchline.errors import DatabaseUnreachable, StoreError
+from touchline.store.driver_errors import explained as explained
+from touchline.store.driver_errors import is_explained
+from touchline.store.filesystem import refuse_network
+from touchline.store.place import normalised
 
 Purpose = Literal["user", "test"]
 BUSY_SECONDS = 30
 """How long a writer waits for another before it gives up with a clear error."""
+LOOK_SECONDS = 10
+"""How long a server that does not answer is waited for."""
 
 
 class Database:
-    """An open database. Close it, or use it in a `with`."""
+    """An open database. Close it, or use it in a `with`.
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    Opened to look, it makes no file and no folder, and changes nothing, not even the journal mode.
+    """
+
+    def __init__(self, url: str, *, only_look: bool = False, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.url = url = normalised(url)
         self.sqlite = url.startswith("sqlite")
-        if self.sqlite and (path := Path(url.removeprefix("sqlite:///"))).parent != Path():
-            _made(path.parent)
-        self.engine = _engine(url)
+        self.busy_seconds = busy_seconds
+        if self.sqlite:
+            path = Path(url.removeprefix("sqlite:///"))
+            refuse_network(path)
+            if only_look:
+                _found(path)
+            else:
+                _made(path.parent)
+                _refuse_read_only(path)
+        self.engine = _looking_engine(url) if only_look else _engine(url, busy_seconds)
 
     def __enter__(self) -> Database:
         return self
@@ -43,14 +61,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A consistent view; nothing written here is kept."""
-        with _told(self.url), self.engine.connect() as connection:
+        """A connection to look with; nothing written here is kept. Each statement sees one state of the database."""
+        with _told(self.url, self.busy_seconds), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction: all of it is kept, or none."""
-        with _told(self.url), self.engine.connect() as connection:
+        with _told(self.url, self.busy_seconds), self.engine.connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             with connection.begin() if not self.sqlite else _kept(connection):
@@ -67,10 +85,10 @@ def _kept(connection: sa.Connection) -> Iterator[None]:
     connection.commit()
 
 
-def _engine(url: str) -> sa.Engine:
+def _engine(url: str, busy_seconds: float) -> sa.Engine:
     if not url.startswith("sqlite"):
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10)
-    engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+        return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=_patience(url))
+    engine = sa.create_engine(_sqlite_address(url), connect_args={"timeout": busy_seconds, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def _(connection: Any, _record: object) -> None:
@@ -80,11 +98,44 @@ def _engine(url: str) -> sa.Engine:
             "journal_mode=WAL",
             "synchronous=FULL",
             "foreign_keys=ON",
-            f"busy_timeout={BUSY_SECONDS * 1000}",
+            f"busy_timeout={round(busy_seconds * 1000)}",
         ):
             connection.execute(f"PRAGMA {pragma}")
 
     return engine
+
+
+def _looking_engine(url: str) -> sa.Engine:
+    if not url.startswith("sqlite"):
+        engine = sa.create_engine(url, connect_args=_patience(url))
+        # One snapshot for all that is read on a connection.
+        return engine.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
+    path = quote(url.removeprefix("sqlite:///"))
+
+    def connect() -> sqlite3.Connection:
+        # "rw" makes no file; "ro" could not open a WAL database whose shared memory is not there.
+        connection = sqlite3.connect(
+            f"file:{path}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA query_only=ON")
+        return connection
+
+    return sa.create_engine(_sqlite_address(url), creator=connect)
+
+
+def _patience(url: str) -> dict[str, int]:
+    """Without a limit a host that drops packets is waited for over two minutes. The address may set its own."""
+    return {} if "connect_timeout=" in url else {"connect_timeout": LOOK_SECONDS}
+
+
+def _sqlite_address(url: str) -> sa.URL:
+    """Not read from the text: a folder may have a question mark in its name."""
+    return sa.URL.create("sqlite", database=url.removeprefix("sqlite:///"))
+
+
+def _found(path: Path) -> None:
+    if not os.path.isfile(path):
+        raise DatabaseUnreachable(f"There is no database at {path}.", hint="Make one with: touchline db upgrade")
 
 
 def _made(folder: Path) -> None:
@@ -96,37 +147,23 @@ def _made(folder: Path) -> None:
         ) from error
 
 
+def _refuse_read_only(path: Path) -> None:
+    """Before SQLite opens it: it would put read-only companions beside a read-only file, and they would stay."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        each = path.with_name(name)
+        if each.exists() and not os.access(each, os.R_OK | os.W_OK):
+            raise StoreError(
+                f"{each} is read-only.",
+                hint="Give this user the right to read and write it, or name another place with --database.",
+            )
+
+
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def _told(url: str, busy_seconds: float) -> Iterator[None]:
     """Turn the driver's errors into ones that say what to do. Constraint violations stay what they are."""
     try:
         yield
-    except exc.OperationalError as error:
-        raise explained(error, url) from error
-    except exc.DatabaseError as error:
-        if isinstance(error.orig, sqlite3.DatabaseError) and type(error.orig) is sqlite3.DatabaseError:
-            raise explained(error, url) from error
+    except exc.DBAPIError as error:
+        if is_explained(error):
+            raise explained(error, url, busy_seconds) from error
         raise
-
-
-def explained(error: exc.DBAPIError, url: str) -> StoreError:
-    """The error of a driver, in words that name the next step."""
-    words = str(error.orig).strip() or str(error)
-    where = sa.make_url(url).render_as_string(hide_password=True)
-    lower = words.lower()
-    if "database or disk is full" in lower or "no space left" in lower or "disk full" in lower:
-        return StoreError(f"The disk of {where} is full; nothing was written.", hint="Free some space and go on.")
-    if "readonly database" in lower or "read-only" in lower:
-        return StoreError(f"{where} is read-only.", hint="Give this user the right to write there, or use --database.")
-    if "locked" in lower:
-        return StoreError(
-            f"{where} is locked by another program for over {BUSY_SECONDS} s.", hint="End that program, then try again."
-        )
-    if "unable to open" in lower:
-        return DatabaseUnreachable(f"{where} cannot be opened ({words}).", hint="Check the path and its rights.")
-    if "not a database" in lower or "malformed" in lower:
-        return StoreError(
-            f"{where} is damaged or no SQLite database ({words}).",
-            hint="Restore a backup: touchline db backup makes them.",
-        )
-    return DatabaseUnreachable(f"{where} does not answer as it should: {words}", hint="touchline doctor says more.")

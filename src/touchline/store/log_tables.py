@@ -20,7 +20,7 @@ meta = table("meta", sa.Column("key", sa.String(80), primary_key=True), text_col
 # The event log and what delivers from it.
 events = table(
     "events",
-    sa.Column("seq", BIG, primary_key=True, autoincrement=True),
+    sa.Column("seq", BIG, primary_key=True, autoincrement=False),  # `append` gives the numbers, without a gap
     at_column("at", required=True),
     word_column("type", index=True),
     count_column("version", 1),
@@ -68,6 +68,13 @@ outbox = table(
     text_column("last_error"),
     at_column("created_at", required=True),
     at_column("sent_at"),
+)
+# What the steps of durable workflows wrote here, kept with the writing: a step that is repeated finds its result.
+step_results = table(
+    "step_results",
+    sa.Column("key", sa.String(400), primary_key=True),
+    json_column("result", "null"),
+    at_column("at", required=True, index=True),
 )
 counters = table(
     "counters",

@@ -6,6 +6,7 @@ made by a newer Touchline is refused before anything is touched.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,15 +18,19 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy.dialects import postgresql, sqlite
 
 from touchline.errors import SchemaError
 from touchline.store.database import Database, Purpose
 from touchline.store.locks import process_lock
 from touchline.store.log_tables import meta
+from touchline.store.place import Place
 
 FOLDER = Path(__file__).with_name("migrations")
 _LOCK = 7_461_001
 """PostgreSQL's advisory lock for migrations."""
+_ONE_AT_A_TIME = threading.Lock()
+"""Alembic keeps its context in one place per process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +54,7 @@ def open_database(url: str, *, purpose: Purpose = "user", upgrade: bool = True) 
     database = Database(url)
     try:
         found = schema_of(database)
-        _refuse(found, database)
+        refuse(found, database)
         if found.state in ("empty", "older"):
             if not upgrade and found.state == "older":
                 raise SchemaError(
@@ -83,9 +88,9 @@ def schema_of(database: Database) -> Schema:
 
 def upgrade_schema(database: Database) -> Schema:
     """Apply what is pending; whoever comes second finds it done."""
-    with _alone(database):
+    with _ONE_AT_A_TIME, _alone(database):
         found = schema_of(database)
-        _refuse(found, database)
+        refuse(found, database)
         if found.state != "current":
             config = _config(database)
             with database.writing() as connection:
@@ -94,8 +99,9 @@ def upgrade_schema(database: Database) -> Schema:
     return schema_of(database)
 
 
-def _refuse(found: Schema, database: Database) -> None:
-    where = sa.make_url(database.url).render_as_string(hide_password=True)
+def refuse(found: Schema, database: Database) -> None:
+    """Raise when the database is not for this program to touch."""
+    where = Place(url=database.url, origin="given")
     if found.state == "newer":
         raise SchemaError(
             f"{where} was made by a newer Touchline (revision {found.revision}; this one knows {found.newest}).",
@@ -108,14 +114,17 @@ def _refuse(found: Schema, database: Database) -> None:
 
 
 def _stamped(database: Database, purpose: Purpose) -> None:
+    asked = sa.select(meta.c.value).where(meta.c.key == "purpose")
     with database.reading() as connection:
-        said = connection.execute(sa.select(meta.c.value).where(meta.c.key == "purpose")).scalar()
+        said = connection.execute(asked).scalar()
     if said is None:
+        # Two may open a new database at once: whoever comes second leaves the first one's stamp.
+        insert = sqlite.insert if database.sqlite else postgresql.insert
+        stamp = insert(meta).values(key="purpose", value=purpose).on_conflict_do_nothing()
         with database.writing() as connection:
-            said = connection.execute(sa.select(meta.c.value).where(meta.c.key == "purpose")).scalar()
-            if said is None:
-                connection.execute(meta.insert().values(key="purpose", value=purpose))
-                said = purpose
+            connection.execute(stamp)
+        with database.reading() as connection:
+            said = connection.execute(asked).scalar()
     if said != purpose:
         raise SchemaError(
             f"This database was made for the purpose {said!r} and was opened for {purpose!r}.",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from touchline.errors import DatabaseUnreachable
 
@@ -42,10 +42,10 @@ class Place:
         if self.path is not None:
             return str(self.path)
         parts = urlsplit(self.url)
-        host = parts.hostname or ""
-        port = f":{parts.port}" if parts.port else ""
+        # Also without what follows the question mark: a password may stand there too.
+        server = parts.netloc.rpartition("@")[2]
         user = f"{parts.username}@" if parts.username else ""
-        return urlunsplit((parts.scheme.split("+")[0], f"{user}{host}{port}", parts.path, "", ""))
+        return f"{parts.scheme.split('+')[0]}://{user}{server}{parts.path}"
 
 
 def find_place(*, given: str | None, env: Mapping[str, str], folder: Path, home: Path) -> Place:
@@ -73,14 +73,41 @@ def data_folder(env: Mapping[str, str], home: Path) -> Path:
 
 def normalised(address: str) -> str:
     """An address in SQLAlchemy's form: a plain path is a SQLite file, `postgres://` is PostgreSQL by psycopg."""
-    if "://" not in address:
-        return f"sqlite:///{Path(address).expanduser().absolute()}"
-    scheme, rest = address.split("://", 1)
-    if scheme in ("postgres", "postgresql", "postgresql+psycopg"):
-        return f"postgresql+psycopg://{rest}"
+    scheme, found, rest = address.partition("://")
+    if not found:
+        return _file(address)
     if scheme == "sqlite":
-        return f"sqlite:///{Path(rest.removeprefix('/')).expanduser().absolute()}"
+        return _file(rest.removeprefix("/"))
+    if scheme in ("postgres", "postgresql", "postgresql+psycopg"):
+        return _server(rest)
     raise DatabaseUnreachable(
         f"Databases of kind {scheme!r} are not known ({scheme}://…).",
         hint="Use a file's path, or postgresql://user@host/name.",
     )
+
+
+def _file(path: str) -> str:
+    if path in ("", ":memory:"):
+        raise DatabaseUnreachable(
+            f"{path!r} names no file; what is remembered must outlive the process.", hint="Name a file's path."
+        )
+    try:
+        return f"sqlite:///{Path(path).expanduser().absolute()}"
+    except RuntimeError as error:
+        raise DatabaseUnreachable(f"The home folder in {path} is not known.", hint="Write the path in full.") from error
+
+
+def _server(rest: str) -> str:
+    url = f"postgresql+psycopg://{rest}"
+    try:
+        parts = urlsplit(url)
+        # An unescaped character ends a password too early: the rest would be taken, and shown, as something else.
+        readable = rest.count("@") == parts.netloc.count("@") <= 1 and parts.port != 0
+    except ValueError:
+        readable = False
+    if not readable:
+        raise DatabaseUnreachable(
+            "The address of the PostgreSQL database cannot be read.",
+            hint="Write postgresql://user:password@host:port/name; in a password, / ? # @ : are %2F %3F %23 %40 %3A.",
+        )
+    return url

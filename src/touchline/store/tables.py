@@ -287,6 +287,7 @@ waits = table(
     count_column("priority"),
     at_column("since", required=True),
     at_column("woken_at"),
+    at_column("expires_at", required=True, index=True),
 )
 wait_cycles = table(
     "wait_cycles",

@@ -65,7 +65,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_dead_letters_subscription"), "dead_letters", ["subscription"], unique=False)
     op.create_table(
         "events",
-        sa.Column("seq", BIG, autoincrement=True, nullable=False),
+        sa.Column("seq", BIG, autoincrement=False, nullable=False),
         sa.Column("at", Moment(), nullable=False),
         sa.Column("type", sa.String(length=80), nullable=False),
         sa.Column("version", sa.Integer(), server_default="1", nullable=False),
@@ -166,6 +166,14 @@ def upgrade() -> None:
         sa.UniqueConstraint("key", name=op.f("uq_preferences_key")),
     )
     op.create_table(
+        "step_results",
+        sa.Column("key", sa.String(length=400), nullable=False),
+        sa.Column("result", Json(), server_default="null", nullable=False),
+        sa.Column("at", Moment(), nullable=False),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_step_results")),
+    )
+    op.create_index(op.f("ix_step_results_at"), "step_results", ["at"], unique=False)
+    op.create_table(
         "subscriptions",
         sa.Column("name", sa.String(length=80), nullable=False),
         sa.Column("patterns", Json(), server_default="[]", nullable=False),
@@ -191,5 +199,7 @@ def upgrade() -> None:
         sa.Column("priority", sa.Integer(), server_default="0", nullable=False),
         sa.Column("since", Moment(), nullable=False),
         sa.Column("woken_at", Moment(), nullable=True),
+        sa.Column("expires_at", Moment(), nullable=False),
         sa.PrimaryKeyConstraint("waiter", "resource", name=op.f("pk_waits")),
     )
+    op.create_index(op.f("ix_waits_expires_at"), "waits", ["expires_at"], unique=False)

@@ -1,0 +1,78 @@
+"""Where may a process die? Named points at every durable step, at which a test can have it killed.
+
+Unarmed, a point costs one comparison. `TOUCHLINE_FAULT=outbox.sent` kills the process (SIGKILL, to itself) when it
+comes by that point, `outbox.sent:3` when it comes by for the third time. Every point is listed in `FAULT_POINTS`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Final
+
+VARIABLE: Final = "TOUCHLINE_FAULT"
+
+FAULT_POINTS: Final[dict[str, str]] = {
+    "events.appending": "the transaction that appends events is open, nothing is in it yet",
+    "events.appended": "events are written, the transaction is not committed",
+    "lease.acquiring": "a lease is about to be asked for",
+    "lease.acquired": "a lease is written, the transaction is not committed",
+    "lease.releasing": "a lease is about to be given back",
+    "lease.released": "a lease is given back, the transaction is not committed",
+    "outbox.enqueued": "a delivery is written beside its decision, the transaction is not committed",
+    "outbox.claimed": "a delivery is claimed by this sender, and not sent",
+    "outbox.sent": "the receiver has it, the row does not say so yet",
+    "outbox.marked": "the row says sent, the transaction is not committed",
+    "workflow.starting": "a workflow is about to be enqueued",
+    "workflow.started": "a workflow is enqueued, its starter has not been told",
+    "workflow.began": "a worker took the workflow and begins, or begins again",
+    "workflow.ended": "the workflow's function returned, its result is not recorded",
+    "step.starting": "a step is about to run, or its recorded result to be used",
+    "step.done": "the step did its work, the result is not recorded",
+    "step.recorded": "the step's result is recorded",
+    "transaction.written": "a step's own writes and its result are in the transaction, not committed",
+    "transaction.committed": "a step's transaction is committed, the engine has not recorded it",
+    "question.parked": "the rest of the work is put aside until an answer or the deadline",
+    "question.answered": "the answer is with the engine, what waits for it is not woken",
+    "question.woken": "what waits for the answer may run",
+    "child.starting": "a child process is about to be started",
+    "child.started": "a child process runs",
+    "child.finished": "a child process ended, its result is not recorded",
+    "takeover.claimed": "a dead executor is claimed by this one, none of its work moved",
+    "takeover.recovered": "a dead executor's work is back in the queues, its row is not removed",
+}
+
+_armed: tuple[str, int] | str | None = "unread"
+
+
+def fault_point(name: str) -> None:
+    """Die here when armed for it."""
+    global _armed
+    if _armed is None:
+        return
+    if isinstance(_armed, str):
+        _armed = parsed(os.environ.get(VARIABLE, ""))
+    if _armed is None:
+        return
+    if name not in FAULT_POINTS:
+        raise ValueError(f"The fault point {name!r} is not listed, so no test would ever stop there.")
+    if _armed[0] == name:
+        _armed = (name, _armed[1] - 1)
+        if _armed[1] <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(spec: str) -> None:
+    """Arm this process for `name` or `name:count`; an empty text disarms it."""
+    global _armed
+    _armed = parsed(spec)
+
+
+def parsed(spec: str) -> tuple[str, int] | None:
+    """A point and how many times it is passed until it kills. A name nobody knows is refused: it would never fire."""
+    if not spec:
+        return None
+    name, _, count = spec.partition(":")
+    if name not in FAULT_POINTS:
+        raise ValueError(f"{VARIABLE}={spec}: no fault point is named {name!r}.")
+    return name, int(count or 1)
