@@ -5,12 +5,14 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 TRACES   ?= ../shared/data/traces/dev.jsonl.gz
 MESSAGES ?= ../shared/data/messages/dev.jsonl
+KILLS    ?= 2000
 
-.PHONY: help venv demo test lint format bench clean
+.PHONY: help venv demo test soak lint format bench clean
 
 help:
 	@echo "make demo    audit the bundled sample sessions: the report, and a page to open"
 	@echo "make test    every test, in a virtual environment that is made first if need be"
+	@echo "make soak    the crash matrix with 2,000 kills (KILLS=n for another number)"
 	@echo "make bench   speed and quality, each against its limit in the same run"
 	@echo "make lint    style, types, import direction"
 	@echo "make format  put the style right"
@@ -29,6 +31,10 @@ demo: venv
 test: venv
 	@scripts/test-tools
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+soak: venv
+	@scripts/test-tools
+	TOUCHLINE_KILLS=$(KILLS) $(BIN)/python -m pytest -s tests/engine/test_crash_matrix.py
 
 lint: venv
 	$(BIN)/ruff check .

@@ -28,6 +28,8 @@ def main() -> int:
         ("rules_cost.py", given.traces, []),
         ("start_up.py", None, []),
         ("audit_speed.py", None, ["--mb", str(given.mb)]),
+        ("store_speed.py", None, []),
+        ("engine_cost.py", None, []),
     ]
     results: list[tuple[str, str]] = []
     for script, data, arguments in runs:

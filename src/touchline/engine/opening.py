@@ -1,0 +1,152 @@
+"""Who may run the work of a database? On SQLite one supervisor per file; on PostgreSQL everybody, each under its name.
+
+Others connect: they can start, inspect, cancel and answer, and never touch what a living process is running.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from touchline.engine.dbos_settings import LOCAL, POLL_SECONDS, connect, launching, silence
+from touchline.engine.executors import BEAT_SECONDS, TTL_SECONDS, Watch, announce, leave, new_executor
+from touchline.engine.port import Engine, WhenDead
+from touchline.engine.workbook import BOOK, Workbook
+from touchline.errors import EngineError
+from touchline.store.database import Database
+from touchline.store.locks import HeldLock
+from touchline.store.place import Place
+
+
+def connect_engine(place: Place, workbook: Workbook = BOOK) -> Engine:
+    """The engine as seen from outside. It makes its tables if nobody did, and runs nothing."""
+    silence()
+    from touchline.engine.dbos_engine import DbosClient
+
+    with launching(place):
+        pool = connect(place)
+        client = DbosClient(pool, workbook)
+        client.make_tables()
+    return client
+
+
+def supervisor_lock(path: Path) -> Path:
+    """The lock that the one supervisor of a SQLite file holds."""
+    return path.with_name(path.name + ".supervisor.lock")
+
+
+@contextmanager
+def supervising(place: Place) -> Iterator[None]:
+    """Be the one process that runs the work of a SQLite file. The system takes the right back when it dies."""
+    if place.path is None:
+        yield
+        return
+    path = supervisor_lock(place.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held = HeldLock.take(path)
+    if held is None:
+        raise EngineError(
+            f"{place} already has its supervisor (process {_written(path)}).",
+            hint="This process can start and inspect work beside it. To run more at a time, give that one more slots, "
+            "or use PostgreSQL.",
+        )
+    try:
+        path.write_text(str(os.getpid()), encoding="ascii")
+        yield
+    finally:
+        held.release()
+
+
+class Station:
+    """A process that runs work: its engine, and on PostgreSQL its heartbeat. Made by `running_engine`."""
+
+    def __init__(
+        self,
+        place: Place,
+        database: Database,
+        workbook: Workbook,
+        *,
+        slots: Mapping[str, int] | None,
+        when_dead: WhenDead | None,
+        beat: float,
+        ttl: float,
+        poll: float,
+    ) -> None:
+        from touchline.engine.dbos_driver import DbosDriver
+
+        self._database = database
+        self._left: int | None = None
+        self.executor = LOCAL if place.path is not None else new_executor()
+        self.watch: Watch | None = None
+        if place.path is None:
+            # The row comes first: work booked on a name without one would belong to nobody.
+            with database.writing() as connection:
+                announce(connection, self.executor)
+        self.engine = DbosDriver(
+            connect(place),
+            workbook,
+            place=place,
+            database=database,
+            executor=self.executor,
+            slots=dict(slots or {}),
+            poll=poll,
+        )
+        if place.path is None:
+            self.watch = Watch(
+                database,
+                self.executor,
+                work=self.engine,
+                when_dead=when_dead,
+                beat_seconds=beat,
+                ttl_seconds=ttl,
+            )
+            self.watch.start()
+
+    @property
+    def fenced(self) -> bool:
+        """Whether the others took this process for dead. What it runs is theirs now."""
+        return self.watch is not None and self.watch.fenced.is_set()
+
+    def close(self, *, grace: float = 0.0) -> int:
+        """Stop; how many workflows were still running. The others, or the next start, go on with them."""
+        if self._left is not None:
+            return self._left
+        self._left = self.engine.close(grace=grace)
+        if self.watch is not None:
+            self.watch.stop()
+            if not self.fenced:
+                with self._database.writing() as connection:
+                    leave(connection, self.executor, unfinished=self._left)
+        return self._left
+
+
+@contextmanager
+def running_engine(
+    place: Place,
+    database: Database,
+    workbook: Workbook = BOOK,
+    *,
+    slots: Mapping[str, int] | None = None,
+    when_dead: WhenDead | None = None,
+    beat: float = BEAT_SECONDS,
+    ttl: float = TTL_SECONDS,
+    poll: float = POLL_SECONDS,
+) -> Iterator[Station]:
+    """Run the work of a database in this process. Raises `EngineError` when a SQLite file has its supervisor."""
+    if ttl < 2 * beat:
+        raise EngineError(f"A worker that beats every {beat:g} s would look dead after {ttl:g} s.")
+    with supervising(place):
+        station = Station(place, database, workbook, slots=slots, when_dead=when_dead, beat=beat, ttl=ttl, poll=poll)
+        try:
+            yield station
+        finally:
+            station.close()
+
+
+def _written(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip() or "unknown"
+    except OSError:
+        return "unknown"

@@ -1,0 +1,98 @@
+"""What does `touchline worker` do? Connects, beats, takes over, runs the queues, and ends within a bounded time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Literal, NoReturn
+
+from touchline.engine.children import children_folder, end_leftovers
+from touchline.engine.dbos_settings import POLL_SECONDS
+from touchline.engine.executors import BEAT_SECONDS, TTL_SECONDS
+from touchline.engine.opening import running_engine
+from touchline.engine.port import WhenDead
+from touchline.engine.workbook import BOOK, Workbook
+from touchline.store.database import Purpose
+from touchline.store.migrate import open_database
+from touchline.store.place import Place
+
+GRACE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerEnd:
+    """Why a worker ended."""
+
+    reason: Literal["stopped", "fenced"]
+    """`fenced`: it was silent for so long that the others took over its work; start it anew."""
+    unfinished: int
+    """Workflows handed back half-way. Their threads may still be in a step: end the process, with `leave`."""
+    leftovers: int
+    """Processes of an earlier worker on this machine that had to be ended at the start."""
+
+
+def run_worker(
+    place: Place,
+    *,
+    slots: int | Mapping[str, int] | None = None,
+    stop: threading.Event | None = None,
+    workbook: Workbook = BOOK,
+    when_dead: WhenDead | None = None,
+    beat: float = BEAT_SECONDS,
+    ttl: float = TTL_SECONDS,
+    poll: float = POLL_SECONDS,
+    grace: float = GRACE_SECONDS,
+    purpose: Purpose = "user",
+) -> WorkerEnd:
+    """Run the queues until `stop` is set, or SIGTERM or SIGINT comes (in the main thread); then finish what runs within
+    `grace` seconds and hand back the rest. `slots`: for every queue, or by queue; None leaves what the workbook says.
+    """
+    stop = stop or threading.Event()
+    leftovers = end_leftovers(children_folder(place, env=os.environ, home=Path.home()))
+    if isinstance(slots, int):
+        slots = dict.fromkeys(workbook.queues, slots)
+    with (
+        _signals(stop),  # first: who is told to stop while it starts stops in order, too
+        open_database(place.url, purpose=purpose) as database,
+        running_engine(
+            place, database, workbook, slots=slots, when_dead=when_dead, beat=beat, ttl=ttl, poll=poll
+        ) as station,
+    ):
+        while not stop.wait(0.2) and not station.fenced:
+            pass
+        # A fenced worker has nothing to finish: its work is running elsewhere.
+        left = station.close(grace=0.0 if station.fenced else grace)
+        return WorkerEnd(reason="fenced" if station.fenced else "stopped", unfinished=left, leftovers=leftovers)
+
+
+def leave(end: WorkerEnd, code: int) -> NoReturn:
+    """End the process with a code; at once when threads are still in a step, whose children die with us."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if end.unfinished:
+        os._exit(code)
+    raise SystemExit(code)
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def told(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,97 @@
+"""Workers for the tests of many processes: small jobs whose effect is counted in our own tables."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from touchline.engine.port import Flow
+from touchline.engine.workbook import Workbook
+from touchline.engine.worker import run_worker
+from touchline.store import statuses
+from touchline.store.place import Place
+
+
+def book() -> Workbook:
+    made = Workbook()
+    made.queue("jobs", slots=4)
+
+    def effect(connection: sa.Connection, number: int) -> int:
+        return statuses.bump(connection, "counters", f"job:{number}", "value")
+
+    @made.workflow("job", queue="jobs", beginnings=10_000)
+    def job(flow: Flow, number: int) -> int:
+        flow.step("think", time.sleep, random.uniform(0.05, 0.3))
+        count = flow.transaction("effect", effect, number)
+        flow.step("afterwards", time.sleep, 0.01)
+        return count
+
+    @made.workflow("slow", queue="jobs")
+    def slow(flow: Flow, number: int, path: str) -> int:
+        flow.step("first", note, path, "first")
+        flow.step("long", wait_for_file, path)
+        return flow.transaction("effect", effect, number)
+
+    return made
+
+
+def note(path: str, word: str) -> None:
+    with Path(path).open("a") as sink:
+        sink.write(f"{word} {os.getpid()}\n")
+
+
+def wait_for_file(path: str) -> int:
+    note(path, "long")
+    until = time.monotonic() + 60
+    while not Path(path + ".go").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    return os.getpid()
+
+
+def work(
+    url: str, slots: int = 4, beat: float = 0.3, ttl: float = 2.0, end: str = "", grace: float = 5, dead: str = ""
+) -> int:
+    """A worker, until SIGTERM. How it ended is written to the file `end`."""
+    done = run_worker(
+        Place(url=url, origin="given"),
+        slots=slots,
+        stop=threading.Event(),
+        workbook=book(),
+        beat=beat,
+        ttl=ttl,
+        poll=0.05,
+        grace=grace,
+        purpose="test",
+        when_dead=lambda executor: note(dead, executor) if dead else None,
+    )
+    if end:
+        Path(end).write_text(f"{done.reason} {done.unfinished}")
+    return 0
+
+
+def tick_book(folder: Path) -> Workbook:
+    made = Workbook()
+
+    @made.workflow("tock")
+    def tock(flow: Flow, at: datetime) -> None:
+        flow.step("note", note, str(folder / "ticks"), at.isoformat())
+
+    made.every("every-second", 1, "tock")
+    return made
+
+
+def tick(url: str, folder: str) -> int:
+    place = Place(url=url, origin="given")
+    run_worker(place, workbook=tick_book(Path(folder)), beat=0.3, ttl=2, poll=0.05, purpose="test", grace=3)
+    return 0
+
+
+def end(pid: int, how: signal.Signals = signal.SIGKILL) -> None:
+    os.kill(pid, how)
