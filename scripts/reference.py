@@ -1,4 +1,4 @@
-"""Writes the parts of docs/reference that the code itself states: reasons, rules, numbers.
+"""Writes the parts of docs/reference that the code itself states: reasons, rules, numbers, events.
 
     python scripts/reference.py            write them
     python scripts/reference.py --check    exit 1 when they are not as the code says
@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+
+from touchline.store.event_types import KNOWN, EventType, Field, Kind, known_type
 
 ROOT = Path(__file__).resolve().parents[1]
 SUPERVISION = ROOT / "src/touchline/supervision"
@@ -43,13 +45,69 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(lines)
 
 
+EVENT_FIELDS: list[tuple[str, ...]] = [
+    ("`schema`", "`touchline.event/1`"),
+    ("`seq`", "its number: 1, 2, 3 and so on without a gap, in the order of commits"),
+    ("`at`", "when it was written, UTC"),
+    ("`type`", "one of the types below"),
+    ("`version`", "the version it was written in"),
+    ("`source`", "the component that says so"),
+    ("`idea`", "id of what it is about, or null; so the next four"),
+    ("`spec`", ""),
+    ("`build`", ""),
+    ("`task`", ""),
+    ("`session`", ""),
+    ("`cause`", "the number of the event that led to it, or null"),
+    ("`payload`", "what the type says, in its current version"),
+]
+
+
+def known_events() -> list[EventType]:
+    """All types, in the order in which they are listed in the code."""
+    known_type("idea.created")
+    return list(KNOWN.values())
+
+
+def event_row(kind: EventType) -> tuple[str, ...]:
+    def told(field: Field) -> str:
+        name = f"**`{field.name}`**" if field.required else f"`{field.name}`"
+        return name if field.kind is Kind.TEXT else f"{name} ({field.kind})"
+
+    return f"`{kind.name}`", str(kind.version), ", ".join(map(told, kind.fields)) or "none"
+
+
 def pages() -> dict[str, str]:
     actions = [(f"`{value}`", text) for _, value, text in members("situation.py", "Action")]
     reasons = [(f"`{value}`", text) for _, value, text in members("situation.py", "Reason")]
     rules = [(f"`{value}`", text) for _, value, text in members("patterns.py", "Rule")]
     limits = [(f"`{name}`", f"`{value}`", text) for name, value, text in members("limits.py", "Limits")]
+    groups: dict[str, list[EventType]] = {}
+    for kind in known_events():
+        groups.setdefault(kind.name.split(".")[0], []).append(kind)
+    events = "\n\n".join(
+        f"## {group.capitalize()}\n\n" + table(("type", "version", "payload"), [event_row(each) for each in kinds])
+        for group, kinds in groups.items()
+    )
     note = "<!-- Written by scripts/reference.py from the code; change it there. -->"
     return {
+        "events.md": f"""# Events
+
+{note}
+
+Everything that happens is an event in an append-only log. `touchline events list` and `touchline events follow` show
+it; subscriptions read it, each with a cursor of its own. An event is written in the current version of its type, and
+never edited; what an older Touchline wrote is lifted to the current version when it is read.
+
+## Fields
+
+What every event has, as `--json` prints it:
+
+{table(("field", "what it is"), EVENT_FIELDS)}
+
+Below, a payload's fields are text unless another kind is said; those in **bold** must be there.
+
+{events}
+""",
         "reasons.md": f"""# Actions and reasons
 
 {note}

@@ -8,8 +8,12 @@ import typer
 
 from touchline import __version__
 from touchline.cli.audit import audit
+from touchline.cli.db import db
 from touchline.cli.decide import decide
 from touchline.cli.demo import demo
+from touchline.cli.doctor import doctor
+from touchline.cli.events import events
+from touchline.cli.worker import worker
 
 app = typer.Typer(
     help="Touchline stands at the touchline while coding agents work: it checks every “done” against what the agent "
@@ -39,3 +43,7 @@ def root(
 app.command(no_args_is_help=False)(audit)
 app.command()(decide)
 app.command()(demo)
+app.command()(doctor)
+app.command()(worker)
+app.add_typer(db, name="db")
+app.add_typer(events, name="events")

@@ -1,0 +1,60 @@
+"""Which database is meant? The options that every command about a database shares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from touchline.store.database import Database, Purpose
+    from touchline.store.place import Origin, Place
+
+DatabaseOption = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        metavar="ADDRESS",
+        help="A SQLite file's path, or postgresql://user@host/name. Default: TOUCHLINE_DATABASE_URL, else the "
+        "project's .touchline folder, else the user's data folder.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+WHY: dict[Origin, str] = {
+    "given": "named by --database",
+    "environment": "named by TOUCHLINE_DATABASE_URL",
+    "project": "the project's .touchline folder",
+    "user": "the user's data folder",
+}
+
+
+def place_of(given: str) -> Place:
+    """The database that is meant."""
+    from touchline.store.place import find_place
+
+    return find_place(given=given or None, env=os.environ, folder=Path.cwd(), home=Path.home())
+
+
+def purpose() -> Purpose:
+    """A command that a test started is a test: a person's database refuses it."""
+    return "test" if "PYTEST_CURRENT_TEST" in os.environ else "user"
+
+
+def looked_at(place: Place) -> Database:
+    """The database, opened to look; it must be there."""
+    from touchline.store.database import Database
+
+    return Database(place.url, only_look=True)
+
+
+def opened(place: Place) -> Database:
+    """The database of somebody who will write: there, ours, up to date, and made for this purpose."""
+    from touchline.store.database import Database
+    from touchline.store.health import require_ours
+    from touchline.store.migrate import open_database
+
+    with Database(place.url, only_look=True) as database:
+        require_ours(database)
+    return open_database(place.url, purpose=purpose(), upgrade=False)
