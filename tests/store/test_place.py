@@ -126,3 +126,18 @@ def test_an_address_that_cannot_be_meant_is_refused_with_the_next_step_and_witho
 )
 def test_people_see_the_address_without_the_password(address: str, shown: str) -> None:
     assert str(Place(url=normalised(address), origin="given")) == shown
+
+
+def test_databases_of_one_folder_do_not_share_the_engines_file(tmp_path: Path) -> None:
+    places = [Place(url=f"sqlite:///{tmp_path / name}", origin="given") for name in ("app.db", "a.db", "b.db")]
+    assert len({place.engine_url for place in places}) == 3
+    assert places[0].engine_url.endswith("/engine.db")
+    assert all(place.engine_url != place.url for place in places)
+
+
+def test_the_words_for_a_dump_hold_no_secret(tmp_path: Path) -> None:
+    from touchline.store.backup import dump_command, restore_command
+
+    url = "postgresql+psycopg://u:s3cret@h/x?password=t0psecret&sslpassword=abc123"
+    for words in (dump_command(url, tmp_path / "a"), restore_command(url, tmp_path / "a")):
+        assert not any(secret in words for secret in ("s3cret", "t0psecret", "abc123"))

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from tests.store.samples import note, output_of, program
 
-from touchline.errors import EventError, StoreError
+from touchline.errors import DatabaseUnreachable, EventError, StoreError
 from touchline.store.append import append
 from touchline.store.database import Database
 from touchline.store.events import Event
@@ -190,3 +190,19 @@ def test_processes_that_deliver_the_same_subscription_share_the_events(database:
     handled = [int(word) for process in running for word in output_of(process).split()]
     assert sorted(handled) == list(range(1, 61)), "an event was handled twice, or not at all"
     assert set(counted(database).values()) == {1}
+
+
+def test_a_database_that_is_away_is_nobodys_failure(database: Database) -> None:
+    put(database, 1)
+    subscribe(database, "a")
+
+    def cut_off(connection: sa.Connection, event: Event) -> None:
+        raise DatabaseUnreachable("The server closed the connection.")
+
+    for _ in range(7):
+        with pytest.raises(DatabaseUnreachable):
+            deliver(database, "a", cut_off)
+    assert dead_letters(database, "a") == []
+    seen: list[int] = []
+    assert deliver(database, "a", lambda _, event: seen.append(event.seq)).handled == 1
+    assert seen == [1]

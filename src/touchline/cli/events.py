@@ -28,7 +28,9 @@ SessionOption = Annotated[str, typer.Option("--session", metavar="ID", help="Onl
 SinceOption = Annotated[
     str, typer.Option("--since", metavar="WHEN", help="Only since: 24h, 7d, 2w, 2026-03-01, 2026-03-01T10:00Z.")
 ]
-AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQ", help="Only after this number.")]
+AfterOption = Annotated[
+    int | None, typer.Option("--after", min=0, max=2**63 - 1, metavar="SEQ", help="Only after this number.")
+]
 LinesOption = Annotated[bool, typer.Option("--json", help="One JSON object per line (schema touchline.event/1).")]
 
 
@@ -42,7 +44,10 @@ def list_events(
     since: SinceOption = "",
     after: AfterOption = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, metavar="N", help="How many: the newest, or with --after the next ones.")
+        int,
+        typer.Option(
+            "--limit", min=1, max=1_000_000, metavar="N", help="How many: the newest, or with --after the next ones."
+        ),
     ] = 50,
     as_json: LinesOption = False,
     database: DatabaseOption = "",

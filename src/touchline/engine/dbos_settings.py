@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from touchline.store.database import sqlite_address
 from touchline.store.locks import process_lock
 from touchline.store.place import Place
 
@@ -42,7 +43,7 @@ def connect(place: Place) -> sa.Engine:
             place.engine_url, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=options
         )
     engine = sa.create_engine(
-        place.engine_url,
+        sqlite_address(place.engine_url),
         pool_size=10,
         max_overflow=20,
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},

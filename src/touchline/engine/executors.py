@@ -21,7 +21,6 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from touchline.engine.port import WhenDead
-from touchline.errors import StoreError
 from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.fault_points import fault_point
@@ -190,8 +189,9 @@ class Watch:
         while not self._stop.is_set() and not self.fenced.is_set():
             try:
                 self._turn()
-            except (sa.exc.SQLAlchemyError, StoreError) as error:
-                # The database is away. While it is, nobody can beat: what it says afterwards is old for everybody.
+            except Exception as error:
+                # Mostly the database is away; whatever it is, this thread must not die, or the others would take over
+                # while we go on. While it lasts nobody can beat: what it says afterwards is old for everybody.
                 self._steady_since = None
                 _LOG.warning("heartbeat of %s: %s", self._executor, error)
             self._stop.wait(self._beat)

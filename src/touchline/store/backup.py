@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from touchline.errors import InputError, StoreError
 from touchline.store.database import BUSY_SECONDS
+from touchline.store.place import engine_file
 
 ENGINE_SUFFIX = ".engine"
 
@@ -28,11 +29,6 @@ class Copy:
     source: Path
     path: Path
     size: int
-
-
-def engine_file(path: Path) -> Path:
-    """The engine's file beside ours."""
-    return path.with_name("engine.db")
 
 
 def engine_copy(target: Path) -> Path:
@@ -71,6 +67,7 @@ def restore_command(url: str, target: Path) -> str:
 def _address(url: str) -> str:
     """The address for a shell: without the password, which would stand in the list of processes."""
     bare = sa.make_url(url)._replace(drivername="postgresql", password=None)
+    bare = bare.difference_update_query(["password", "sslpassword", "passfile"])
     return shlex.quote(bare.render_as_string())
 
 

@@ -88,7 +88,7 @@ def _kept(connection: sa.Connection) -> Iterator[None]:
 def _engine(url: str, busy_seconds: float) -> sa.Engine:
     if not url.startswith("sqlite"):
         return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=_patience(url))
-    engine = sa.create_engine(_sqlite_address(url), connect_args={"timeout": busy_seconds, "check_same_thread": False})
+    engine = sa.create_engine(sqlite_address(url), connect_args={"timeout": busy_seconds, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def _(connection: Any, _record: object) -> None:
@@ -120,7 +120,7 @@ def _looking_engine(url: str) -> sa.Engine:
         connection.execute("PRAGMA query_only=ON")
         return connection
 
-    return sa.create_engine(_sqlite_address(url), creator=connect)
+    return sa.create_engine(sqlite_address(url), creator=connect)
 
 
 def _patience(url: str) -> dict[str, int]:
@@ -128,7 +128,7 @@ def _patience(url: str) -> dict[str, int]:
     return {} if "connect_timeout=" in url else {"connect_timeout": LOOK_SECONDS}
 
 
-def _sqlite_address(url: str) -> sa.URL:
+def sqlite_address(url: str) -> sa.URL:
     """Not read from the text: a folder may have a question mark in its name."""
     return sa.URL.create("sqlite", database=url.removeprefix("sqlite:///"))
 

@@ -74,10 +74,11 @@ def schema_of(database: Database) -> Schema:
     script = ScriptDirectory.from_config(_config(database))
     newest = script.get_current_head() or ""
     with database.reading() as connection:
-        revision = MigrationContext.configure(connection).get_current_revision()
+        # Names first: another process may migrate between the two looks, and then the revision is there.
         names = set(sa.inspect(connection).get_table_names())
+        revision = MigrationContext.configure(connection).get_current_revision()
     if revision is None:
-        ours = names <= {"alembic_version"} or _only_engine(names)
+        ours = names <= {"alembic_version"}
         return Schema(state="empty" if ours else "foreign", revision=None, newest=newest, pending=_after(script, None))
     known = {each.revision for each in script.walk_revisions()}
     if revision not in known:
@@ -160,8 +161,3 @@ def _after(script: ScriptDirectory, revision: str | None) -> tuple[str, ...]:
             break
         pending.append(each.revision)
     return tuple(reversed(pending))
-
-
-def _only_engine(names: set[str]) -> bool:
-    """On PostgreSQL the engine may have made its tables first; they live in a schema of their own."""
-    return not names

@@ -35,7 +35,7 @@ class Place:
     def engine_url(self) -> str:
         """Where the engine keeps its own state: a file beside ours, or the same PostgreSQL."""
         path = self.path
-        return self.url if path is None else f"sqlite:///{path.with_name('engine.db')}"
+        return self.url if path is None else f"sqlite:///{engine_file(path)}"
 
     def __str__(self) -> str:
         """The address as people may see it: without a password."""
@@ -46,6 +46,11 @@ class Place:
         server = parts.netloc.rpartition("@")[2]
         user = f"{parts.username}@" if parts.username else ""
         return f"{parts.scheme.split('+')[0]}://{user}{server}{parts.path}"
+
+
+def engine_file(path: Path) -> Path:
+    """The engine's file beside ours; each database of a folder has its own: `engine.db` for `app.db`, else by name."""
+    return path.with_name("engine.db" if path.name == "app.db" else f"{path.stem}.engine{path.suffix}")
 
 
 def find_place(*, given: str | None, env: Mapping[str, str], folder: Path, home: Path) -> Place:

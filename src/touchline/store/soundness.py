@@ -8,13 +8,13 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from touchline.errors import EventError
-from touchline.store.backup import engine_file
 from touchline.store.checked import Checked, ok, problem, warning
 from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.events import read
 from touchline.store.health import broken_file, path_of, require_ours, snapshot
 from touchline.store.log_tables import dead_letters, events, subscriptions
+from touchline.store.place import engine_file
 from touchline.store.tables import leases, metadata, waits
 
 RESTORE = "Restore a backup that `touchline db check` finds sound; keep this file aside."

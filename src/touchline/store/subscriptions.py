@@ -15,7 +15,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from touchline.errors import StoreError
+from touchline.errors import DatabaseUnreachable, EventError, StoreError
 from touchline.store.columns import new_id, now
 from touchline.store.database import Database
 from touchline.store.events import EVERYTHING, Event, check_patterns, last_seq, next_seq, read
@@ -131,11 +131,15 @@ def deliver(database: Database, name: str, handler: Handler, *, limit: int = 100
                     readable = True
                     handler(connection, event)
                 _moved(connection, name, end if event_seq is None else event_seq)
+        except DatabaseUnreachable:
+            # Nobody's fault here: the event is delivered when the database is back.
+            raise
         except Exception as error:
             if at is None or event_seq is None:
                 raise
             # What cannot be understood will not be understood at the fifth look either.
-            given_up = _failed(database, at, event_seq, error, max_failures if readable else 1)
+            hopeless = not readable and isinstance(error, EventError)
+            given_up = _failed(database, at, event_seq, error, 1 if hopeless else max_failures)
             if given_up is None:
                 continue
             if not given_up:

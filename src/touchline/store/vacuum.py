@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from touchline.errors import StoreError
-from touchline.store.backup import engine_file
 from touchline.store.database import Database, explained
 from touchline.store.health import size_of
+from touchline.store.place import engine_file
 
 WAIT_SECONDS = 5
 """How long others may keep the file busy before it is left as it is."""
