@@ -9,11 +9,13 @@ Lock order, for every transaction that does both: leases first, the event log se
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 import sqlalchemy as sa
 
-from touchline.store.columns import now as machine_time
+from touchline.store.clock import time_of
+
+__all__ = ["enter", "time_of"]
 
 _LOCK = 7_461_003
 """PostgreSQL's advisory lock for leases and waits."""
@@ -24,12 +26,3 @@ def enter(connection: sa.Connection, now: datetime | None = None) -> datetime:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("select pg_advisory_xact_lock(:n)"), {"n": _LOCK})
     return now or time_of(connection)
-
-
-def time_of(connection: sa.Connection) -> datetime:
-    """The time that all users of this database agree on."""
-    if connection.dialect.name == "postgresql":
-        # Not now(): that is when the transaction began, which may be long before the lock was granted.
-        told: datetime = connection.execute(sa.text("select clock_timestamp()")).scalar_one()
-        return told.astimezone(UTC)
-    return machine_time()

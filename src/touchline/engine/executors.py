@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from touchline.engine.port import WhenDead
-from touchline.store.columns import now
+from touchline.store.clock import time_of
 from touchline.store.database import Database
 from touchline.store.fault_points import fault_point
 from touchline.store.statuses import create_once, move
@@ -50,14 +50,6 @@ def new_executor() -> str:
     return f"{socket.gethostname()[:60]}.{os.getpid()}.{secrets.token_hex(4)}"
 
 
-def database_now(connection: sa.Connection) -> datetime:
-    """The time where the database is, the same for all who ask it."""
-    if connection.dialect.name == "sqlite":
-        return now()
-    moment: datetime = connection.execute(sa.text("select clock_timestamp()")).scalar_one()
-    return moment.astimezone(UTC)
-
-
 def announce(connection: sa.Connection, executor: str) -> None:
     """This process is about to take work under that name."""
     _create(connection, executor, host=socket.gethostname()[:200], pid=os.getpid(), detail={})
@@ -69,7 +61,7 @@ def beat(connection: sa.Connection, executor: str) -> bool:
     beaten = connection.execute(
         heartbeats.update()
         .where(row.component == _PREFIX + executor, row.status == "alive")
-        .values(beat_at=database_now(connection))
+        .values(beat_at=time_of(connection))
     )
     return beaten.rowcount == 1
 
@@ -86,7 +78,7 @@ def leave(connection: sa.Connection, executor: str, *, unfinished: int) -> None:
 def find_dead(connection: sa.Connection, *, ttl: float, but: str) -> list[Dead]:
     """Who has not beaten for so many seconds."""
     row = heartbeats.c
-    limit = database_now(connection) - timedelta(seconds=ttl)
+    limit = time_of(connection) - timedelta(seconds=ttl)
     found = connection.execute(
         sa.select(row.component, row.status, row.beat_at)
         .where(row.kind == KIND, row.beat_at < limit, row.component != _PREFIX + but)
@@ -101,7 +93,7 @@ def claim(connection: sa.Connection, dead: Dead, *, by: str) -> Dead | None:
     """Win the right to take over, or None when somebody else did, or it beat again."""
     if connection.execute(sa.select(heartbeats.c.component).where(*_same(dead)).with_for_update()).first() is None:
         return None
-    moment = database_now(connection)
+    moment = time_of(connection)
     component = _PREFIX + dead.executor
     move(connection, "heartbeats", component, "recovering", expect=dead.status, detail={"by": by}, beat_at=moment)
     return Dead(executor=dead.executor, status="recovering", beat_at=moment)
@@ -126,7 +118,7 @@ def enlist(connection: sa.Connection, executors: Iterable[str]) -> list[str]:
 
 
 def _create(connection: sa.Connection, executor: str, **values: Any) -> None:
-    moment = database_now(connection)
+    moment = time_of(connection)
     create_once(
         connection,
         "heartbeats",

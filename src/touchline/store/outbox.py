@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from touchline.errors import StoreError
-from touchline.store.columns import now
+from touchline.store.clock import time_of
 from touchline.store.database import Database
 from touchline.store.failure import told
 from touchline.store.fault_points import fault_point
@@ -85,7 +85,7 @@ def enqueue(
         channel=channel,
         destination=destination,
         body=body,
-        next_at=at or now(),
+        next_at=at or time_of(connection),
     )
     fault_point("outbox.enqueued")
     return made is not None
@@ -148,24 +148,28 @@ def try_again(connection: sa.Connection, key: str) -> None:
     id = connection.execute(sa.select(outbox.c.id).where(outbox.c.key == key)).scalar()
     if id is None:
         raise StoreError(f"The outbox has no delivery {key!r}.", hint="Check the key.")
-    move(connection, "outbox", id, "pending", expect="failed", attempts=0, next_at=now())
+    move(connection, "outbox", id, "pending", expect="failed", attempts=0, next_at=time_of(connection))
+
+
+def _due(moment: datetime) -> sa.Select[Any]:
+    """The next delivery whose time has come, or whose sender never came back."""
+    due = sa.or_(
+        sa.and_(outbox.c.status == "pending", outbox.c.next_at <= moment),
+        sa.and_(outbox.c.status == "sending", outbox.c.claimed_until <= moment),
+    )
+    return sa.select(outbox).where(due).order_by(outbox.c.next_at, outbox.c.id).limit(1)
 
 
 def _claim(
     database: Database, worker: str, lease_seconds: float, max_attempts: int
 ) -> tuple[tuple[str, Delivery] | None, int]:
     """The next due delivery, ours for a while; or how many were given up because their senders never came back."""
-    moment = now()
-    due = sa.or_(
-        sa.and_(outbox.c.status == "pending", outbox.c.next_at <= moment),
-        sa.and_(outbox.c.status == "sending", outbox.c.claimed_until <= moment),
-    )
-    query = sa.select(outbox).where(due).order_by(outbox.c.next_at, outbox.c.id).limit(1)
     with database.reading() as connection:
-        if connection.execute(query).first() is None:
+        if connection.execute(_due(time_of(connection))).first() is None:
             return None, 0
     with database.writing() as connection:
-        row = connection.execute(query.with_for_update(skip_locked=True)).mappings().first()
+        moment = time_of(connection)
+        row = connection.execute(_due(moment).with_for_update(skip_locked=True)).mappings().first()
         if row is None:
             return None, 0
         id: str = row["id"]
@@ -196,7 +200,7 @@ def _mark_sent(database: Database, id: str) -> None:
     with database.writing() as connection:
         _held(connection, id)
         if status_of(connection, "outbox", id) != "sent":
-            move(connection, "outbox", id, "sent", sent_at=now(), last_error="", **_FREE)
+            move(connection, "outbox", id, "sent", sent_at=time_of(connection), last_error="", **_FREE)
         fault_point("outbox.marked")
 
 
@@ -211,7 +215,9 @@ def _mark_failed(
         if wait is None:
             move(connection, "outbox", id, "failed", last_error=told(error), **_FREE)
         else:
-            move(connection, "outbox", id, "pending", last_error=told(error), next_at=now() + wait, **_FREE)
+            move(
+                connection, "outbox", id, "pending", last_error=told(error), next_at=time_of(connection) + wait, **_FREE
+            )
 
 
 def _held(connection: sa.Connection, id: str) -> sa.RowMapping:
