@@ -78,3 +78,21 @@ def test_the_migrations_are_part_of_the_package() -> None:
     import touchline.store
 
     assert list((Path(touchline.store.__file__).parent / "migrations" / "versions").glob("0*.py"))
+
+
+def test_an_upgrade_keeps_what_is_there(database_url: str) -> None:
+    from alembic import command
+
+    from touchline.store.log_tables import meta
+    from touchline.store.migrate import _config
+
+    with Database(database_url) as database:
+        with database.writing() as connection:
+            config = _config(database)
+            config.attributes["connection"] = connection
+            command.upgrade(config, "0001")
+            connection.execute(meta.insert().values(key="kept", value="yes"))
+        assert schema_of(database).state == "older"
+    with open_database(database_url, purpose="test") as database, database.reading() as connection:
+        assert schema_of(database).state == "current"
+        assert connection.execute(sa.select(meta.c.value).where(meta.c.key == "kept")).scalar() == "yes"
