@@ -1,4 +1,4 @@
-"""Writes the parts of docs/reference that the code itself states: reasons, rules, numbers, events.
+"""Writes the parts of docs/reference that the code itself states: reasons, rules, numbers, events, settings.
 
     python scripts/reference.py            write them
     python scripts/reference.py --check    exit 1 when they are not as the code says
@@ -12,6 +12,9 @@ import ast
 import sys
 from pathlib import Path
 
+from touchline.settings.keys import Key, keys
+from touchline.settings.sections import SECTIONS
+from touchline.settings.values import toml_of, wanted_words
 from touchline.store.event_types import KNOWN, EventType, Field, Kind, known_type
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,6 +79,21 @@ def event_row(kind: EventType) -> tuple[str, ...]:
     return f"`{kind.name}`", str(kind.version), ", ".join(map(told, kind.fields)) or "none"
 
 
+def setting_row(key: Key) -> tuple[str, ...]:
+    default = f"`{toml_of(key.default)}`" if key.default is not None else "not set"
+    return f"`{key.name}`{' (trust)' if key.guarded else ''}", wanted_words(key.hint), default, key.meaning
+
+
+def setting_tables() -> str:
+    """A table for each section."""
+    parts = []
+    for section, kind in SECTIONS.items():
+        rows = [setting_row(key) for key in keys().values() if key.name.split(".")[0] == section]
+        title = "[agents.NAME]" if section == "agents" else f"[{section}]"
+        parts.append(f"## `{title}`\n\n{kind.__doc__}\n\n{table(('key', 'takes', 'default', 'meaning'), rows)}")
+    return "\n\n".join(parts)
+
+
 def pages() -> dict[str, str]:
     actions = [(f"`{value}`", text) for _, value, text in members("situation.py", "Action")]
     reasons = [(f"`{value}`", text) for _, value, text in members("situation.py", "Reason")]
@@ -107,6 +125,33 @@ What every event has, as `--json` prints it:
 Below, a payload's fields are text unless another kind is said; those in **bold** must be there.
 
 {events}
+""",
+        "settings.md": f"""# Settings
+
+{note}
+
+The first of these that says something counts:
+
+1. the flag of the command, such as `--agent`
+2. the environment variable: `TOUCHLINE_` and the key, `run.agent` is `TOUCHLINE_RUN_AGENT`; `judge.model` is
+   `TOUCHLINE_MODEL`. An empty variable says nothing. A list is written as words of a shell, or as in TOML
+3. the project's file: `touchline.toml` at the root of the git repository
+4. your own file: `$XDG_CONFIG_HOME/touchline/config.toml`, usually `~/.config/touchline/config.toml`
+5. the default
+
+Both files are TOML. A key that is not known is an error, with its line and what may have been meant; so is a value that
+does not fit. `touchline config show --origin` prints what holds and where it comes from,
+`touchline config explain KEY` tells about one of them. A relative path in a file is seen from the file.
+
+## Trust
+
+A repository may be a stranger's. Keys marked (trust) say what is run, with which rights, and who sees your work. In a
+project's file they count only after you agreed to them: `touchline config trust` shows them, asks, and remembers your
+answer for exactly these values of this repository, in `$XDG_STATE_HOME/touchline/trust.json`. Until then they are not
+used, and every command that would have used them says so. When one of them changes, you are asked again. In your own
+file, in the environment and as flags they always count.
+
+{setting_tables()}
 """,
         "reasons.md": f"""# Actions and reasons
 

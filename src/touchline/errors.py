@@ -3,14 +3,25 @@
     TouchlineError              what went wrong, with which value, and what to do next
     ├── InputError              something given by a person or another program does not fit
     │   ├── SituationError      a field of a situation (`touchline decide`) is wrong
-    │   └── LogNotFound         a path names no readable session log
+    │   ├── LogNotFound         a path names no readable session log
+    │   ├── ScriptError         a rehearsal script is broken; it names file and line
+    │   ├── SettingsError       a setting is unknown or does not fit
+    │   ├── SpecError           a spec or task file is broken; it names file and line
+    │   └── QuestionError       a question is not there, or the answer does not fit it
     ├── StoreError              the database cannot be used
     │   ├── DatabaseUnreachable     its address is wrong, or nothing answers there
+    │   │   └── ServerAway              nothing answers now; it may come back
     │   ├── SchemaError             it is newer than this program, or not Touchline's
     │   ├── StatusError             a record may not go from this status to that one
     │   └── EventError              an event does not fit its type or version
     ├── LeaseError              a lease was lost, or is another's
     ├── EngineError             a durable workflow cannot be started or driven
+    ├── AgentError              an agent CLI cannot be found or started
+    ├── SandboxError            the confinement asked for cannot be had
+    ├── WorkspaceError          a repository, clone or bundle cannot be used
+    ├── SessionError            a supervised session is not there, or not in the state for this
+    ├── ModelError              a model cannot be asked, or its answer cannot be used
+    ├── BuildError              a build cannot be started, or not go on
     ├── ReviewError             a review cannot be asked for or its answer not be used; the limit still holds
     └── DataFileError           a data file shipped with Touchline is broken
 
@@ -51,12 +62,32 @@ class LogNotFound(InputError):
     """A path names no readable session log."""
 
 
+class ScriptError(InputError):
+    """A rehearsal script cannot be played."""
+
+
+class SettingsError(InputError):
+    """A setting is unknown, or its value does not fit."""
+
+
+class SpecError(InputError):
+    """A spec or task file cannot be used; the message begins with `file:line:`."""
+
+
+class QuestionError(InputError):
+    """A question is not there or not open, or the answer does not fit it."""
+
+
 class StoreError(TouchlineError):
     """The database cannot be used."""
 
 
 class DatabaseUnreachable(StoreError):
     """The database's address is wrong, or nothing answers there."""
+
+
+class ServerAway(DatabaseUnreachable):
+    """Nothing answers at the database's address now, or it broke off; waiting may help."""
 
 
 class SchemaError(StoreError):
@@ -77,6 +108,30 @@ class LeaseError(TouchlineError):
 
 class EngineError(TouchlineError):
     """A durable workflow cannot be started or driven."""
+
+
+class AgentError(TouchlineError):
+    """An agent CLI cannot be found or started."""
+
+
+class SandboxError(TouchlineError):
+    """The confinement that was asked for cannot be had."""
+
+
+class WorkspaceError(TouchlineError):
+    """A repository, clone or bundle cannot be used."""
+
+
+class SessionError(TouchlineError):
+    """A supervised session is not there, or not in the state for this."""
+
+
+class ModelError(TouchlineError):
+    """A model cannot be asked, or its answer cannot be used."""
+
+
+class BuildError(TouchlineError):
+    """A build cannot be started, or cannot go on."""
 
 
 class ReviewError(TouchlineError):

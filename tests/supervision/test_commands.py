@@ -325,3 +325,27 @@ def test_any_text_is_read_without_an_error(line: str) -> None:
 def test_a_long_line_is_read(piece: str) -> None:
     line = piece * (100_000 // len(piece))
     assert plan_of(line).kinds is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'pytest() { echo "42 passed"; }; pytest -q',
+        "function pytest { true; }; pytest",
+        "alias pytest=true; pytest -q",
+        "sh ./pytest",
+        "./pytest -q",
+        "./tools/pytest",
+    ],
+)
+def test_a_stand_in_for_a_runner_proves_nothing(line: str) -> None:
+    plan = plan_of(line)
+    assert not plan.kinds & {"test", "run"}, "neither its name nor what it prints proves anything"
+    assert all(part.runner == "" for part in plan.parts)
+
+
+@pytest.mark.parametrize(
+    "line", ["venv/bin/pytest -q", "node_modules/.bin/jest", "vendor/bin/phpunit", "./gradlew test"]
+)
+def test_installed_runners_and_wrappers_are_what_they_are_called(line: str) -> None:
+    assert "test" in plan_of(line).kinds

@@ -112,6 +112,24 @@ def test_row_3_a_used_up_budget_is_reviewed_where_somebody_can() -> None:
     assert outcome(replace(spent, spending=Spending(turns=2)))[0] is Action.CONTINUE
 
 
+def test_row_3_work_that_the_last_allowed_turn_has_finished_is_delivered_as_done() -> None:
+    spent = replace(DONE, budget=Budget(turns=1, tokens=9), spending=Spending(turns=1, tokens=10))
+    assert outcome(spent) == (Action.DELIVER, Reason.COMPLETED)
+    for open_yet in (stop(Kind.COMPLETION, "unverified_edits"), stop(confidence=0.5), stop(Kind.QUESTION)):
+        assert outcome(replace(spent, stop=open_yet)) == (Action.DELIVER, Reason.BUDGET_EXHAUSTED)
+    for more in ({"thrash": LOOP}, {"contract": BROKEN}, {"ended": Ended.LIMIT}):
+        assert outcome(replace(spent, **more)) == (Action.DELIVER, Reason.BUDGET_EXHAUSTED)
+
+
+def test_row_3_turns_that_are_used_up_leave_the_nudge_which_is_none() -> None:
+    nudge = Recovery(step="nudge", reason=RetryReason.CONTRACT_RECOVERY, outcome=Outcome.RETRIABLE, message="say it")
+    spent = replace(DONE, contract=BROKEN, recovery=nudge, budget=Budget(turns=1), spending=Spending(turns=1))
+    assert outcome(spent) == (Action.NUDGE, Reason.CONTRACT_NUDGE)
+    assert outcome(replace(spent, recovery=replace(nudge, step="retry"))) == (Action.DELIVER, Reason.BUDGET_EXHAUSTED)
+    poor = replace(spent, budget=Budget(turns=1, usd=1.0), spending=Spending(turns=1, usd=2.0))
+    assert outcome(poor) == (Action.DELIVER, Reason.BUDGET_EXHAUSTED)
+
+
 def test_row_3_the_agents_own_limit() -> None:
     limited = replace(STATUS, ended=Ended.LIMIT)
     assert outcome(limited) == (Action.DELIVER, Reason.LIMIT_REACHED)
@@ -148,6 +166,13 @@ def test_row_4_a_kept_contract_outranks_unfinished_words_but_not_the_ledger() ->
     edited = Ledger(writes=(Write(path="a.py", call=0, how="tool"),))
     assert outcome(replace(STATUS, contract=KEPT, ledger=edited)) == (Action.CONTINUE, Reason.COMPLETION_REJECTED)
     assert outcome(replace(DONE, stop=stop(Kind.QUESTION), contract=KEPT)) == (Action.ASK, Reason.QUESTION)
+
+
+@pytest.mark.parametrize(("kind", "reason"), [(Kind.QUESTION, Reason.QUESTION), (Kind.BLOCKER, Reason.BLOCKER)])
+def test_row_4_who_asks_owes_no_report_yet(kind: Kind, reason: Reason) -> None:
+    recovery = Recovery(step="retry", reason=RetryReason.CONTRACT_RECOVERY, outcome=Outcome.RETRIABLE)
+    asking = replace(DONE, stop=stop(kind), contract=BROKEN, recovery=recovery)
+    assert outcome(asking) == (Action.ASK, reason)
 
 
 def test_row_5_a_loop_is_steered_then_reviewed_then_stopped() -> None:

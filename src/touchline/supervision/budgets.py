@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from touchline.supervision.values import Literal, value
 
 Resource = Literal["turns", "tokens", "usd", "seconds", "failures"]
-RESOURCES: tuple[Resource, ...] = get_args(Resource)
+RESOURCES: tuple[Resource, ...] = Resource.__args__  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Budget:
     """What a task may spend; None is no limit."""
 
@@ -21,7 +20,7 @@ class Budget:
     """Consecutive failures that are retried; the next one exhausts the budget."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spending:
     """What a task has spent so far. A cost nobody could tell is None and never exhausts a budget by itself."""
 
@@ -32,7 +31,7 @@ class Spending:
     failures: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Exhausted:
     """One resource at its limit."""
 

@@ -6,23 +6,26 @@ the record does not hold is unproved, never contradicted: only a failure that wa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import assert_never
 
 from touchline.supervision.claims import before, is_partial
 from touchline.supervision.evidence import Command, CommandKind, Ledger, TestRun
 from touchline.supervision.failing import admits_failure
+from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Claim, Standing
+from touchline.supervision.values import assert_never, replace
 
-_COUNT = re.compile(r"\b(\d[\d,]*)(?:\s?/\s?(\d[\d,]*))?\b(?!\.\d)")
-_HASH = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")
-_PATH = re.compile(r"`([^`\n]{1,400})`")
-_ALL = re.compile(r"\b(?:all|every|everything|full|whole|entire|complete)\b", re.IGNORECASE)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+_COUNT = shape(r"\b(\d[\d,]*)(?:\s?/\s?(\d[\d,]*))?\b(?!\.\d)")
+_HASH = shape(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")
+_PATH = shape(r"`([^`\n]{1,400})`")
+_ALL = shape(r"(?i)\b(?:all|every|everything|full|whole|entire|complete)\b")
 # A hash named for another reason than to say which commit was made.
-_OTHER_COMMIT = re.compile(
+_OTHER_COMMIT = shape(
     r"\b(?:introduced|since|from|revert\w*|regress\w*|br(?:oke|eak)\w*|before|after|on top of|parent|based?|upstream)"
     r"\W+(?:\w+\W+){0,3}$"
 )
@@ -30,13 +33,13 @@ _NOTABLY_FEWER = 0.8
 """A run of less than this share of an earlier one of the same runner was of a part of the tests."""
 
 _CHECKS: tuple[tuple[re.Pattern[str], frozenset[CommandKind]], ...] = (
-    (re.compile(r"type.?check|mypy|pyright|tsc|typescript|type errors?", re.IGNORECASE), frozenset({"typecheck"})),
-    (re.compile(r"lint|ruff|biome|flake8|clippy|prettier", re.IGNORECASE), frozenset({"lint"})),
-    (re.compile(r"build|built|compil", re.IGNORECASE), frozenset({"build", "typecheck"})),
+    (shape(r"(?i)type.?check|mypy|pyright|tsc|typescript|type errors?"), frozenset({"typecheck"})),
+    (shape(r"(?i)lint|ruff|biome|flake8|clippy|prettier"), frozenset({"lint"})),
+    (shape(r"(?i)build|built|compil"), frozenset({"build", "typecheck"})),
 )
 _ANY_CHECK: frozenset[CommandKind] = frozenset({"typecheck", "lint", "build", "test"})
-_CI = re.compile(r"\bci\b|pipeline|workflow", re.IGNORECASE)
-_CI_COMMAND = re.compile(r"\bgh\s+(?:pr\s+(?:checks|view|status)|run)\b|\bglab\s+ci\b")
+_CI = shape(r"(?i)\bci\b|pipeline|workflow")
+_CI_COMMAND = shape(r"\bgh\s+(?:pr\s+(?:checks|view|status)|run)\b|\bglab\s+ci\b")
 
 
 def check_claims(claims: Sequence[Claim], ledger: Ledger, prose: Prose) -> tuple[Claim, ...]:
@@ -130,6 +133,8 @@ def _meant_run(ledger: Ledger, sentence: str, claimed: int | None) -> TestRun | 
     """The run a claim speaks of: of the runner it names, or with the count it gives, else the last one."""
     latest = _latest_by_runner(ledger.test_runs)
     if len(latest) > 1:
+        import re  # named after what was run, so not known beforehand; most sessions have one runner
+
         words = sentence.lower()
         named = [r for r in latest if re.search(rf"\b{re.escape(r.runner.lower())}\b", words)]
         if len(named) == 1:
@@ -268,7 +273,7 @@ def _pull_request(claim: Claim, ledger: Ledger) -> Claim:
 def _file(claim: Claim, ledger: Ledger) -> Claim:
     named = _PATH.search(claim.span.text)
     path = (named[1] if named else "").strip().removeprefix("./").removeprefix("~/")
-    if not path or not re.search(r"\.\w{1,12}$|/", path):
+    if not path or not shape(r"\.\w{1,12}$|/").search(path):
         return _work(claim, ledger, admits=True)
     for write in reversed(ledger.writes):
         if write.path == path or write.path.endswith("/" + path) or path.endswith("/" + write.path):

@@ -5,26 +5,29 @@ Spans only, denials and conditions left out; whether a claim is true is for `cla
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import get_args
 
 from touchline.supervision.failing import TESTS, fails_in
 from touchline.supervision.phrases import matches, pattern
+from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose
-from touchline.supervision.stops import Claim, ClaimKind, Span
+from touchline.supervision.stops import CLAIM_KINDS, Claim, ClaimKind, Span
+from touchline.supervision.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MOST = 60
 """Claims of one kind kept per message: more say nothing new, and bound the work on hostile texts."""
-_CLAUSE = re.compile(r"[,;:—–(]|\bbut\b|\band\b(?= (?:i|all|the|it)\b)", re.IGNORECASE)
-_LEAD = re.compile(r"[^\w\n\ue000\ue001]{0,12}(?:\d{1,3}[.)] {1,3})?[^\w\n\ue000\ue001]{0,8}")
-_SHARE = re.compile(r"\b(\d[\d,]{0,9})(?:\s?/\s?| of (?:the )?)(\d[\d,]{0,9})\b")
+_CLAUSE = shape(r"(?i)[,;:—–(]|\bbut\b|\band\b(?= (?:i|all|the|it)\b)")
+_LEAD = shape(r"[^\w\n\ue000\ue001]{0,12}(?:\d{1,3}[.)] {1,3})?[^\w\n\ue000\ue001]{0,8}")
+_SHARE = shape(r"\b(\d[\d,]{0,9})(?:\s?/\s?| of (?:the )?)(\d[\d,]{0,9})\b")
 _FAR = 80
 """Characters around a claim in which its own words stand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Hedges:
     """Where the text softens what it says."""
 
@@ -44,8 +47,7 @@ class Hedges:
 def claims_in(prose: Prose) -> tuple[Claim, ...]:
     """Every claim in the agent's own words, in the order of the text, none checked yet."""
     found: list[Claim] = []
-    for what in get_args(ClaimKind):
-        name: ClaimKind = what
+    for name in CLAIM_KINDS:
         for count, match in enumerate(_matches(prose, f"claims.{name}")):
             if count == MOST:
                 break

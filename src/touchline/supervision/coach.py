@@ -7,16 +7,19 @@ nothing certain to say. The words are in `coach.toml`. The coach never decides: 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, assert_never
 
 from touchline.supervision.criteria import success_criteria
 from touchline.supervision.evidence import Command, Ledger
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.phases import Phase
+from touchline.supervision.prepared import table
 from touchline.supervision.stops import Claim, Standing, Stop
+from touchline.supervision.values import Literal, assert_never, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Tier = Literal["rejection", "criteria", "pointer", "hint", "plain"]
 
@@ -26,7 +29,7 @@ _OF_THE_WORK = frozenset({"fixed", "implemented", "verified", "file_created", "c
 """Claims about the work itself; the others name a deed that leaves a record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Plan:
     """The plan of a task; `text` is None when the file could not be read."""
 
@@ -34,7 +37,7 @@ class Plan:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Coaching:
     """One message to the agent, and which tier it came from."""
 
@@ -45,9 +48,7 @@ class Coaching:
 @cache
 def templates() -> Mapping[str, Any]:
     """The words that come with Touchline; a caller may pass a mapping of the same shape."""
-    import tomllib
-
-    return tomllib.loads((Path(__file__).with_name("coach.toml")).read_text(encoding="utf-8"))
+    return table("coach.toml")
 
 
 def coach(

@@ -6,10 +6,10 @@ are in `commands.json`. Nothing is executed; a program nobody listed counts as `
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+
+from touchline.supervision.prepared import shape
+from touchline.supervision.values import Literal, replace, value
 
 from .programs import LOOK, NOTHING, Kinds, Words, after_options, classify, name_of, tables
 from .shell import MAX_DEPTH, Simple, split
@@ -24,7 +24,7 @@ CACHED_CHARACTERS = 2_000
 EDIT: Kinds = frozenset({"edit"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Part:
     """One simple command of a line, wrappers taken off."""
 
@@ -42,7 +42,7 @@ class Part:
     """True when its output goes into the next part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Plan:
     """A whole command line."""
 
@@ -71,16 +71,19 @@ def _plan(text: str) -> Plan:
         simples.extend(_unwrapped(simple, 0))
     strict = pipefail = False
     folder = ""
+    defined = _defined(text)
     parts: list[Part] = []
     operators = [simple.then for simple, _ in simples]
     heads = [words[0] if words else "" for _, words in simples]
     for at, (simple, words) in enumerate(simples):
         if words and words[0] == "set":
-            strict = strict or any(re.match(r"-[a-z]*e", w) for w in words[1:])
+            strict = strict or any(shape(r"-[a-z]*e").match(w) for w in words[1:])
             pipefail = pipefail or "pipefail" in words
         if words and words[0] in ("cd", "pushd") and len(words) > 1:
             folder = _joined(folder, words[-1])
         kinds, runner = classify(words)
+        if words and words[0] in defined:
+            kinds, runner = LOOK, ""  # what it does is what its body says, which is read too
         if kinds <= LOOK and _fills_file(simple, words):
             kinds = EDIT
         parts.append(
@@ -98,6 +101,16 @@ def _plan(text: str) -> Plan:
         )
     kinds = frozenset().union(*(p.kinds for p in parts)) if parts else NOTHING
     return Plan(parts=tuple(parts), kinds=kinds)
+
+
+def _defined(text: str) -> frozenset[str]:
+    """Commands that the line itself makes: shell functions and aliases."""
+    if "(" not in text and "alias" not in text and "function" not in text:
+        return frozenset()
+    return frozenset(name for found in shape(_DEFINES).findall(text) for name in found if name)
+
+
+_DEFINES = r"([A-Za-z_][\w.-]*)\s*\(\s*\)\s*[{(]|\bfunction\s+([A-Za-z_][\w.-]*)|\balias\s+([A-Za-z_][\w.-]*)="
 
 
 def _fills_file(simple: Simple, words: Words) -> bool:
@@ -153,7 +166,7 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
         if skip < 0:
             break
         rest = after_options(words[size:], " ".join((name, *words[1:size])))[skip:]
-        while rest and "=" in rest[0] and re.match(r"\w+=", rest[0]):
+        while rest and "=" in rest[0] and shape(r"\w+=").match(rest[0]):
             rest = rest[1:]
         if not rest:
             break

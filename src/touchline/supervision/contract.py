@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, Text, Turn
 from touchline.supervision.schema import schema_problems
+from touchline.supervision.values import field, value
 
 TokenType = Literal["path", "verdict", "number", "text"]
 Wrong = Literal["missing", "not_a_path", "not_a_number", "not_a_choice", "not_found", "outside", "stale", "not_checked"]
@@ -30,7 +30,7 @@ class Content(StrEnum):
     COMPLETE = "complete"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Token:
     """A line `name = value` the turn must emit; `choices` are the words a verdict may be."""
 
@@ -39,7 +39,7 @@ class Token:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Contract:
     """What a turn must emit. `marker` is unique per invocation and stands alone on its line."""
 
@@ -48,7 +48,7 @@ class Contract:
     schema: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PathFacts:
     """What the file system says of a declared path, looked up by the caller."""
 
@@ -59,7 +59,7 @@ class PathFacts:
     """It was changed after the turn began."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Problem:
     """What is wrong with one token, or with the `marker`, or with the `json`."""
 
@@ -68,7 +68,7 @@ class Problem:
     value: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ContractCheck:
     """A turn held against its contract."""
 

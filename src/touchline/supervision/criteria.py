@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from touchline.supervision.limits import LIMITS
+from touchline.supervision.prepared import shape
 
-_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_HEADING = shape(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_FENCE = shape(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 
 
 def success_criteria(plan: str, *, limit: int = LIMITS.criteria_chars) -> str | None:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import assert_never
-
-from touchline.supervision.budgets import exhausted
-from touchline.supervision.coach import coach
-from touchline.supervision.contract import Content
+from touchline.supervision.budgets import Resource, exhausted
 from touchline.supervision.facts import TRANSIENT, Ended
 from touchline.supervision.limits import LIMITS, Limits
-from touchline.supervision.recovery import ROUTES, RetryReason
 from touchline.supervision.situation import Action, Decision, Delivery, Reason, Situation, Work
-from touchline.supervision.steering import reminder
 from touchline.supervision.stops import Kind, Standing
+from touchline.supervision.values import assert_never, replace
 
 _BROKEN = {
     Ended.CRASHED: (Reason.CRASHED, "The agent's process ended without its final record."),
@@ -31,7 +25,7 @@ def decide(situation: Situation, *, limits: Limits = LIMITS) -> Decision:
     return (
         _already_delivered(situation)
         or _broken(situation, limits)
-        or _out_of_budget(situation)
+        or _out_of_budget(situation, limits)
         or _contract(situation, limits)
         or _thrash(situation)
         or _needs_a_person(situation, limits)
@@ -54,13 +48,20 @@ def _with_declared_end(s: Situation) -> Situation:
 
     It does not rank above the ledger: edits nobody verified are sent back all the same.
     """
-    kept = s.contract is not None and s.contract.content is Content.COMPLETE
-    if not kept or s.stop.kind not in (Kind.STATUS, Kind.COMPLETION):
+    if not _kept_contract(s) or s.stop.kind not in (Kind.STATUS, Kind.COMPLETION):
         return s
     rejected = s.stop.rejected
     if s.stop.kind is Kind.STATUS and s.ledger.last_edit is not None and not s.ledger.verified_after_last_edit:
         rejected = ("unverified_edits",)
     return replace(s, stop=replace(s.stop, kind=Kind.COMPLETION, confidence=1.0, rejected=rejected))
+
+
+def _kept_contract(s: Situation) -> bool:
+    if s.contract is None:
+        return False
+    from touchline.supervision.contract import Content
+
+    return s.contract.content is Content.COMPLETE
 
 
 def _already_delivered(s: Situation) -> Decision | None:
@@ -94,9 +95,11 @@ def _broken(s: Situation, limits: Limits) -> Decision | None:
     return None
 
 
-def _out_of_budget(s: Situation) -> Decision | None:
+def _out_of_budget(s: Situation, limits: Limits) -> Decision | None:
     used_up = exhausted(s.budget, s.spending)
     if not used_up and s.ended is not Ended.LIMIT:
+        return None
+    if s.ended is Ended.FINISHED and (_is_done(s, limits) or _wants_a_nudge_only(s, {e.resource for e in used_up})):
         return None
     reason = Reason.BUDGET_EXHAUSTED if used_up else Reason.LIMIT_REACHED
     words = "Budget used up: " + ", ".join(map(str, used_up)) if used_up else "The agent reached its own limit."
@@ -105,9 +108,25 @@ def _out_of_budget(s: Situation) -> Decision | None:
     return _deliver(s, reason, "unresolved", words)
 
 
+def _is_done(s: Situation, limits: Limits) -> bool:
+    """Nothing is left to be paid for: the last turn that was allowed came to its end."""
+    stop, loops = s.stop, s.thrash is not None and s.thrash.grade == "loop"
+    proved = stop.kind is Kind.COMPLETION and not stop.rejected and stop.confidence >= limits.sure
+    return proved and not loops and (s.contract is None or _kept_contract(s))
+
+
+def _wants_a_nudge_only(s: Situation, used_up: set[Resource]) -> bool:
+    """A nudge asks for a line about work that is done, and is no turn of its own."""
+    return used_up == {"turns"} and s.recovery is not None and s.recovery.step == "nudge"
+
+
 def _contract(s: Situation, limits: Limits) -> Decision | None:
-    if s.contract is None or s.contract.content is Content.COMPLETE or s.recovery is None:
+    if s.contract is None or _kept_contract(s) or s.recovery is None:
         return None
+    if s.stop.kind in (Kind.QUESTION, Kind.BLOCKER) and s.stop.confidence >= limits.sure:
+        return None  # it asks, so its report is not due yet
+    from touchline.supervision.recovery import ROUTES, RetryReason
+
     missing = tuple(f"{p.name} ({p.wrong})" for p in s.contract.problems)
     match s.recovery.step:
         case "accept":
@@ -144,6 +163,8 @@ def _thrash(s: Situation) -> Decision | None:
     if s.thrash is None or s.thrash.grade != "loop":
         return None
     if s.work.steered == 0:
+        from touchline.supervision.steering import reminder
+
         words = reminder(s.thrash) or s.thrash.message
         work = replace(s.work, steered=1)
         return Decision(action=Action.STEER, reason=Reason.THRASH_STEERED, message=words, work=work)
@@ -181,6 +202,8 @@ def _continue_or_deliver(s: Situation, limits: Limits) -> Decision:
         return Decision(
             action=Action.ASK, reason=Reason.REJECTED_AGAIN, message=words, missing=stop.missing, work=s.work
         )
+    from touchline.supervision.coach import coach
+
     coaching = coach(
         stop, ledger=s.ledger, phase=s.work.phase, plan=s.work.plan, rejections_before=repeated, limits=limits
     )

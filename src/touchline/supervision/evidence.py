@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from touchline.supervision.prepared import shape
+from touchline.supervision.values import Literal, replace, value
+
+TYPE_CHECKING = False
 
 CommandKind = Literal["test", "typecheck", "lint", "build", "run", "commit", "push", "pr", "edit", "install", "look"]
 """What a shell command is for. `run` executes the work in some other way; `look` only reads."""
 
 
-_PROSE = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:README|CHANGELOG|LICENSE|NOTICE|AUTHORS)[^/]*$", re.IGNORECASE)
+_PROSE = shape(r"(?i)\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:README|CHANGELOG|LICENSE|NOTICE|AUTHORS)[^/]*$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Write:
     """A file was written by this call."""
 
@@ -23,7 +24,7 @@ class Write:
     change: Literal["created", "changed", "deleted"] = "changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Command:
     """A shell command was run by this call. `exit_code` is None where the CLI does not tell it."""
 
@@ -36,7 +37,7 @@ class Command:
     """True when the line first changes files and then runs the work, as `sed -i ... && pytest` does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TestRun:
     """A run of tests. Counts the output did not show are None; `collected` may be 0, which is no pass."""
 
@@ -52,7 +53,7 @@ class TestRun:
     outcome: Literal["passed", "failed", "unverified"] = "unverified"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Commit:
     """A commit the output of a command shows. Whether git has it is checked where a repository is at hand."""
 
@@ -60,7 +61,7 @@ class Commit:
     call: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Weakened:
     """Tests were made easier since the session's first run."""
 
@@ -69,7 +70,7 @@ class Weakened:
     call: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ledger:
     """All evidence of a session so far, each entry pointing at the call (by index) that proves it.
 
@@ -151,7 +152,10 @@ class Ledger:
         return bool(self.sound_after_last_edit) and self.failing_run is None
 
 
-_E = TypeVar("_E", Write, Command, TestRun, Commit)
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _E = TypeVar("_E", Write, Command, TestRun, Commit)
 
 
 def _tail(entries: tuple[_E, ...], call: int) -> tuple[_E, ...]:

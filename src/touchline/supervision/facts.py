@@ -6,18 +6,20 @@ judges. A fact that was not in the source is `None`, never a guess.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal
+from functools import cache
 
-_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
+from touchline.supervision.values import Literal, field, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any, TypeAlias
 
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 
-Args = Mapping[str, Any]
+Args: TypeAlias = "Mapping[str, Any]"
 """A call's arguments as the agent gave them: JSON values under string keys."""
 
 
@@ -41,7 +43,7 @@ TRANSIENT: frozenset[FaultKind] = frozenset({"rate_limit", "overloaded", "server
 """Provider faults that pass by themselves: tried again, never counted as an attempt."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Usage:
     """Tokens, each counted once: `input` excludes what was read from or written to a cache."""
 
@@ -63,7 +65,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Prompt:
     """What the agent was told; `synthetic` when a hook or tool wrote it rather than a person."""
 
@@ -72,7 +74,7 @@ class Prompt:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Text:
     """Words the agent wrote."""
 
@@ -81,7 +83,7 @@ class Text:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Call:
     """A tool the agent called. `subagent` is true when a helper of the agent made the call."""
 
@@ -92,7 +94,7 @@ class Call:
     subagent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Result:
     """What a call returned.
 
@@ -108,7 +110,7 @@ class Result:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Spent:
     """Tokens of one model message, noted where they were spent."""
 
@@ -116,7 +118,7 @@ class Spent:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fault:
     """An error record of the CLI. `fatal` when the turn ended by it; otherwise the CLI went on by itself."""
 
@@ -127,7 +129,7 @@ class Fault:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unread:
     """A line that could not be used: not JSON, an unknown record type, or torn off at the end."""
 
@@ -138,7 +140,7 @@ class Unread:
 Event = Prompt | Text | Call | Result | Spent | Fault | Unread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Turn:
     """One prompt and all that followed it until the agent stopped."""
 
@@ -193,7 +195,7 @@ class Turn:
         return next((e for e in reversed(self.events) if isinstance(e, Fault) and e.fatal), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Step:
     """A call and its result. `result` is None while it runs, or when its answer was never seen."""
 
@@ -231,7 +233,14 @@ def call_identity(call: Call) -> str:
     """Two calls are the same when tool and all arguments are: paging a file by offset is not a repeat."""
     if all(type(value) in _SCALARS for value in call.args.values()):
         return f"{call.tool}\0{sorted(call.args.items())!r}"
-    return f"{call.tool}\0{_canonical(call.args)}"
+    return f"{call.tool}\0{_canonical()(call.args)}"
+
+
+@cache
+def _canonical() -> Callable[[object], str]:
+    from json import JSONEncoder  # most arguments are plain, and need none
+
+    return JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
 
 
 def result_identity(result: Result | None) -> str | None:

@@ -6,22 +6,26 @@ more". Only a statement counts, and only its own clause is looked at for what ta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from touchline.supervision.phrases import pattern
+from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose, Sentence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 TESTS = ("failing.tests", "failing.nouns", "failing.code")
 """Lists that tell of tests."""
 ANYTHING = (*TESTS, "failing.checks", "failing.still")
 
-_ASKED = re.compile(r"[?？]\W{0,12}$")
+_ASKED = shape(r"[?？]\W{0,12}$")
 _FAR = 160
 """Characters of a sentence looked at on either side of a failure word."""
 # A new statement begins; a comma or colon begins one only for what stands right beside the words.
-_STATEMENT = re.compile(r"[;—–→]|->|\b(?:but|while|whereas|although|though|now|however)\b")
-_CLAUSE = re.compile(r"[,:()|]|\band\b")
+_STATEMENT = shape(r"[;—–→]|->|\b(?:but|while|whereas|although|though|now|however)\b")
+_CLAUSE = shape(r"[,:()|]|\band\b")
 
 
 def failures_in(prose: Prose, sentence: Sentence, names: tuple[str, ...] = ANYTHING) -> Iterator[tuple[int, int]]:
@@ -67,7 +71,7 @@ def _stands_alone(words: str, match: re.Match[str]) -> bool:
     """ "2 failures" is a statement by itself or after "there are"; "fixed 2 failures" and "the 2 failures" are not."""
     left = words[max(0, match.start() - _FAR) : match.start()]
     beside = left[max(_last(_STATEMENT, left), _last(_CLAUSE, left)) :].strip(" -*_#>\n.")
-    right = re.split(_CLAUSE, words[match.end() : match.end() + _FAR], maxsplit=1)[0]
+    right = _CLAUSE.split(words[match.end() : match.end() + _FAR], maxsplit=1)[0]
     if pattern("failing.mended").search(right):
         return False
     return not beside or pattern("failing.there_are").search(beside) is not None

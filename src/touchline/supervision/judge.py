@@ -7,12 +7,12 @@ un-reject a completion. Who asks which model, and how, lives elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from touchline.supervision.stops import Kind
+from touchline.supervision.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Question:
     """What the judge is told."""
 
@@ -27,7 +27,7 @@ class Question:
     """Which rule guessed it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verdict:
     """What the judge answers."""
 

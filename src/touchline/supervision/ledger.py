@@ -7,7 +7,6 @@ whose answer was never seen proves nothing. `before` goes on with an earlier led
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from .commands import Plan, plan_of
 from .evidence import VERIFYING, Command, CommandKind, Commit, Ledger, TestRun, Weakened, Write
@@ -18,6 +17,10 @@ from .shell_writes import is_scratch, shell_changes
 from .snapshot import Snapshot
 from .tools import Change, changes_of, command_of, is_by_product, role_of
 from .weakening import counts_fell, weakened_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 __all__ = ["Snapshot", "ledger_of"]
 

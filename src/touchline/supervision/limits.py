@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from touchline.supervision.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
     """Defaults of every threshold in `supervision`."""
 

@@ -6,7 +6,7 @@ that of `tail`: such a run stands on its counts alone.
 
 from __future__ import annotations
 
-import re
+from touchline.supervision.prepared import shape
 
 from .commands import Plan
 from .evidence import TestRun
@@ -20,9 +20,9 @@ def exit_code_of(result: Result) -> int | None:
     if result.exit_code is not None:
         return result.exit_code
     if result.text.startswith(("Exit code ", "Error: Exit code ", "Exit code: ")):
-        found = re.match(r"(?:Error: )?Exit code:? (-?\d+)\b", result.text)
+        found = shape(r"(?:Error: )?Exit code:? (-?\d+)\b").match(result.text)
     elif "Exit Code: " in result.text[-400:]:
-        found = re.search(r"^Exit Code: (-?\d+)\s*$", result.text[-400:], re.MULTILINE)
+        found = shape(r"(?m)^Exit Code: (-?\d+)\s*$").search(result.text[-400:])
     else:
         return None
     return int(found[1]) if found else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Self
 
 from touchline.supervision.facts import Call, Result, Step
 from touchline.supervision.limits import LIMITS, Limits
@@ -24,6 +23,10 @@ from touchline.supervision.sameness import (
     result_key,
     shorten,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 
 class _Seen:

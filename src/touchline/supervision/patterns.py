@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
 
 from touchline.supervision.sameness import thrash_data
+from touchline.supervision.values import Literal, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Grade = Literal["warning", "loop"]
 
@@ -34,7 +37,7 @@ class Rule(StrEnum):
     """The same call failed twice in a row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Thrash:
     """A pattern that was found, where it began, and where it became known."""
 

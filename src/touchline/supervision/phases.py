@@ -5,24 +5,22 @@ Phases are data (`phases.toml`); a caller may pass a mapping of its own. The wor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Literal, get_args
 
 from touchline.errors import DataFileError
 from touchline.supervision.evidence import Ledger
+from touchline.supervision.prepared import shape, table
+from touchline.supervision.values import Literal, value
 
 Need = Literal["tests_passed", "test_counts", "coverage", "commit", "pull_request", "document", "plan_document"]
 
-_COVERAGE = re.compile(r"--cov\b|\bcoverage\b|--coverage|-cover(?:profile)?\b|\btarpaulin\b|\bllvm-cov\b")
-_DOCUMENT = re.compile(r"(?:\.(?:md|mdx|rst|adoc|txt)$)|(?:^|/)docs?/", re.IGNORECASE)
-_PROSE_FILE = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$", re.IGNORECASE)
+_COVERAGE = shape(r"--cov\b|\bcoverage\b|--coverage|-cover(?:profile)?\b|\btarpaulin\b|\bllvm-cov\b")
+_DOCUMENT = shape(r"(?i)(?:\.(?:md|mdx|rst|adoc|txt)$)|(?:^|/)docs?/")
+_PROSE_FILE = shape(r"(?i)\.(?:md|mdx|rst|adoc|txt)$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Phase:
     """One phase: `trigger` in the task's text starts it, `needs` prove it, `hint` names them for the agent."""
 
@@ -35,15 +33,12 @@ class Phase:
 @cache
 def phases() -> Mapping[str, Phase]:
     """The phases that come with Touchline."""
-    import tomllib
-
-    tables = tomllib.loads((Path(__file__).with_name("phases.toml")).read_text(encoding="utf-8"))
     found: dict[str, Phase] = {}
-    for name, table in tables.items():
-        unknown = set(table["needs"]) - set(get_args(Need))
+    for name, told in table("phases.toml").items():
+        unknown = set(told["needs"]) - set(_WORDS)
         if unknown:
             raise DataFileError(f"phases.toml: {name} needs {sorted(unknown)}, which nothing checks.")
-        found[name] = Phase(name=name, trigger=table["trigger"], needs=tuple(table["needs"]), hint=table["hint"])
+        found[name] = Phase(name=name, trigger=told["trigger"], needs=tuple(told["needs"]), hint=told["hint"])
     return found
 
 
@@ -52,6 +47,8 @@ def phase_of(task: str, workflow_phase: str | None = None, known: Mapping[str, P
 
     Triggers count as whole words (`/do-planning` is not `/do-plan`); the first in the text wins.
     """
+    import re  # triggers may be the caller's own
+
     known = phases() if known is None else known
     first: tuple[int, Phase] | None = None
     for phase in known.values():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from touchline.errors import DataFileError
+from touchline.supervision.prepared import shape, table
 
-_FILE = Path(__file__).with_name("phrases.toml")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any
+
+_FILE = "phrases.toml"
 _ENDS = (
     r"\b(?=\W*$|\s*[^\w\s]|\s+(?:\d|(?:because|in|on|with|at|due|and|or|after|when|whenever|since|as|for|by|under|from"
     r"|during|but|still|now|again|locally|here|there|which|to|if|while|so|only|every|each|today|unless|until|without"
@@ -22,9 +24,9 @@ _ENDS = (
 @cache
 def _lists() -> dict[str, Any]:
     try:
-        return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+        return table(_FILE)
     except (OSError, ValueError) as error:
-        raise DataFileError(f"{_FILE.name} cannot be read: {error}.", hint="Reinstall Touchline.") from error
+        raise DataFileError(f"{_FILE} cannot be read: {error}.", hint="Reinstall Touchline.") from error
 
 
 @cache
@@ -37,7 +39,7 @@ def pattern(name: str) -> re.Pattern[str]:
     entry: Any = _lists()
     for key in name.split("."):
         if not isinstance(entry, dict) or key not in entry:
-            raise DataFileError(f"{_FILE.name} has no list named {name}.", hint="Reinstall Touchline.")
+            raise DataFileError(f"{_FILE} has no list named {name}.", hint="Reinstall Touchline.")
         entry = entry[key]
     # Most alternatives begin at a word: one shared boundary lets the engine skip a branch by its first letter.
     bounded = [a[2:] for a in entry if a.startswith(r"\b")]
@@ -49,11 +51,9 @@ def pattern(name: str) -> re.Pattern[str]:
         alternatives.replace("{gap}", r"[^.!?:;\n]{0,60}?").replace("{code}", "\ue000{1,400}+").replace("{ends}", _ENDS)
     )
     try:
-        return re.compile(alternatives)
-    except re.error as error:
-        raise DataFileError(
-            f"{_FILE.name}: {name} is no valid pattern: {error}.", hint="Reinstall Touchline."
-        ) from error
+        return shape(alternatives)
+    except Exception as error:  # `re.error`, from a module that is not loaded here
+        raise DataFileError(f"{_FILE}: {name} is no valid pattern: {error}.", hint="Reinstall Touchline.") from error
 
 
 def matches(name: str, text: str) -> Iterator[re.Match[str]]:

@@ -6,14 +6,18 @@ package managers, modules of `python -m`, formatters that only check. `commands`
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
 
+from touchline.plain_json import loads
+from touchline.supervision.prepared import shape
+
+from .data_files import data_text
 from .evidence import VERIFYING, CommandKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Kinds = frozenset[CommandKind]
 Words = tuple[str, ...]
@@ -29,7 +33,7 @@ _TEST_SCRIPTS = r"(?i:(?:run|all)[-_]?(?:\w+[-_])?tests?|tests?[-_]?(?:runner|al
 @cache
 def tables() -> dict[str, Any]:
     """The tables of `commands.json`, their word lists made ready for look-ups."""
-    raw = json.loads(Path(__file__).with_name("commands.json").read_text("utf-8"))
+    raw = loads(data_text("commands.json").encode())
     raw["programs"] = {name: kind for kind, names in raw["programs"].items() for name in names.split()}
     raw["script_words"] = [(kind, frozenset(words.split())) for kind, words in raw["script_words"]]
     for table in ("formatters", "valued_options", "asks_only_short"):
@@ -51,7 +55,7 @@ def name_of(words: Words) -> str:
 def _base(word: str) -> str:
     name = word.rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
     if name.startswith(("python", "pypy", "pip")):
-        return re.sub(r"^(python|pypy|pip)[\d.]*$", r"\1", name).replace("pypy", "python")
+        return shape(r"^(python|pypy|pip)[\d.]*$").sub(lambda found: found[1], name).replace("pypy", "python")
     return name
 
 
@@ -92,6 +96,8 @@ def _classify(words: Words, depth: int) -> tuple[Kinds, str]:
     table, name = tables(), name_of(words)
     if name == "test" and words[0] != "test" and not words[0].startswith(("/bin/", "/usr/bin/")):
         return frozenset({"test"}), name
+    if "/" in words[0] and _is_stand_in(words[0], name, table):
+        return LOOK, ""
     special = _SPECIAL.get(name)
     if special is not None:
         return special(words, depth)
@@ -111,6 +117,13 @@ def _classify(words: Words, depth: int) -> tuple[Kinds, str]:
     if name in table["shells"]:
         return _shell(words)
     return _executable(words, name)
+
+
+def _is_stand_in(path: str, name: str, table: dict[str, Any]) -> bool:
+    """A file that only bears a known checker's name, such as `./pytest`: real ones are installed in a `bin` folder."""
+    if name not in table["programs"]:
+        return False
+    return path.rsplit("/", 2)[-2] not in ("bin", ".bin", "sbin", "Scripts")
 
 
 def _only(kind: str) -> Kinds:
@@ -191,8 +204,8 @@ def script_kinds(*names: str, camel: bool = False) -> Kinds:
     """What a project's own script is for, by the words of its name: `test:unit`, `lint`, `build-docs`."""
     for name in names:
         if camel:
-            name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name)
-        words = set(re.split(r"[^A-Za-z0-9]+", name.lower()))
+            name = shape(r"(?<=[a-z])(?=[A-Z])").sub("-", name)
+        words = set(shape(r"[^A-Za-z0-9]+").split(name.lower()))
         if "check" in words:
             words |= {"type": {"typecheck"}, "types": {"typecheck"}}.get(
                 next(iter(words & {"type", "types"}), ""), set()
@@ -256,7 +269,7 @@ def _script_file(words: Words) -> tuple[Kinds, str]:
         known: dict[str, CommandKind] = {"test": "test", "check": "lint", "install": "install", "develop": "install"}
         known |= {"build": "build", "build_ext": "build", "bdist_wheel": "build", "sdist": "build"}
         return frozenset({known.get(verb, "run")}), f"{stem} {verb}"
-    if re.fullmatch(_TEST_SCRIPTS, stem):
+    if shape(_TEST_SCRIPTS).fullmatch(stem):
         return frozenset({"test"}), stem
     return RUN, ""
 
@@ -265,6 +278,8 @@ def _shell(words: Words) -> tuple[Kinds, str]:
     rest = after_options(words[1:], "")
     if "-n" in words[1:3]:
         return frozenset({"lint"}), ""
+    if rest and name_of(rest) in tables()["programs"]:
+        return LOOK, ""  # a script under a checker's name: `sh ./pytest`
     return _executable(rest, name_of(rest)) if rest else (RUN if len(words) == 1 else NOTHING, "")
 
 
@@ -274,7 +289,7 @@ def _executable(words: Words, name: str) -> tuple[Kinds, str]:
     if "/" in words[0] or name.endswith((".sh", ".bash")):
         kinds = script_kinds(name.rsplit(".", 1)[0] if "." in name else name, camel=True)
         return kinds, name
-    known = re.fullmatch(r"[A-Za-z_][\w.+-]*", name) and not re.fullmatch(r"[Cc]-[a-z]", name)
+    known = shape(r"[A-Za-z_][\w.+-]*").fullmatch(name) and not shape(r"[Cc]-[a-z]").fullmatch(name)
     return (RUN, "") if known else (NOTHING, "")
 
 
@@ -293,19 +308,17 @@ def _tsc(words: Words, _: int) -> tuple[Kinds, str]:
 
 def _curl(words: Words, _: int) -> tuple[Kinds, str]:
     """Asking the work's own server runs the work; asking the world does not."""
-    local = re.compile(
-        r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\w*(?:URL|HOST|PORT))\b", re.IGNORECASE
-    )
+    local = shape(r"(?i)^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\w*(?:URL|HOST|PORT))\b")
     return (RUN if any(local.match(w) for w in words[1:]) else LOOK), ""
 
 
 def _sed(words: Words, _: int) -> tuple[Kinds, str]:
-    in_place = any(re.match(r"-[a-zA-Z]*i|--in-place", w) for w in words[1:])
+    in_place = any(shape(r"-[a-zA-Z]*i|--in-place").match(w) for w in words[1:])
     return (frozenset({"edit"}) if in_place else LOOK), ""
 
 
 def _perl(words: Words, _: int) -> tuple[Kinds, str]:
-    in_place = any(re.match(r"-[a-z0]*i", w) for w in words[1:])
+    in_place = any(shape(r"-[a-z0]*i").match(w) for w in words[1:])
     return (frozenset({"edit"}) if in_place else RUN), ""
 
 

@@ -6,19 +6,22 @@ is no proof.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from touchline.supervision.claims import conditional, denied
 from touchline.supervision.failing import fails_in
 from touchline.supervision.phrases import matches, pattern
+from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Span
+from touchline.supervision.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MOST = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Shown:
     """Checks with outcomes, as far as the text tells."""
 
@@ -54,7 +57,7 @@ def _counts(prose: Prose, match: re.Match[str]) -> bool:
     sentence = prose.sentence_at(match.start())
     if sentence is None:
         # In a code block: only pasted results count, and they come with figures or ticks.
-        return bool(re.search(r"\d|[✅✓✔]", match[0]))
+        return bool(shape(r"\d|[✅✓✔]").search(match[0]))
     if pattern("proof.sections").search(sentence.section) and not pattern("proof.own_sections").search(
         sentence.section
     ):

@@ -7,12 +7,16 @@ stopped, and it bounds the cost of every pattern.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache
 
+from touchline.supervision.prepared import shape
 from touchline.supervision.stops import Span
+from touchline.supervision.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 HEAD, TAIL = 8_000, 16_000
 """Characters looked at from the beginning and from the end of a long message."""
@@ -22,7 +26,7 @@ QUOTE = "\ue001"
 """Stands for each character of a quotation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sentence:
     """A sentence, list item, heading or table row, by offsets into the looked-at text."""
 
@@ -37,7 +41,7 @@ class Sentence:
     heading: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Prose:
     """A message made ready for patterns. Offsets of `words`, `shown` and `sentences` are the same."""
 
@@ -106,19 +110,19 @@ def read(text: str) -> Prose:
 
 # Curly apostrophes and emphasis become plain text of the same length, so that patterns need one spelling.
 _PLAIN = (("’", "'"), ("‘", "'"), ("\u00a0", " "), ("\t", " "), ("\r", " "), ("**", "  "), ("__", "  "))
-_FENCE = re.compile(r"[ >]{0,12}(?:[-*] )?(`{3,}|~{3,})")
-_INLINE = re.compile(r"``[^`\n]{1,400}``|`[^`\n]{1,400}`")
-_QUOTED = re.compile(
+_FENCE = shape(r"[ >]{0,12}(?:[-*] )?(`{3,}|~{3,})")
+_INLINE = shape(r"``[^`\n]{1,400}``|`[^`\n]{1,400}`")
+_QUOTED = shape(
     r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」|'(?<![\w']')[^'\n]{2,120}'(?!\w)"
 )
-_OUTPUT_OPEN = re.compile(r"\s{0,8}<(tool_result|function_results|stdout|stderr|output|system-reminder)>")
-_OUTPUT_LINE = re.compile(r"\s{0,8}(?:\$ |❯|⎿|╭─|╰─)")
-_BLOCK_QUOTE = re.compile(r"\s{0,3}>")
+_OUTPUT_OPEN = shape(r"\s{0,8}<(tool_result|function_results|stdout|stderr|output|system-reminder)>")
+_OUTPUT_LINE = shape(r"\s{0,8}(?:\$ |❯|⎿|╭─|╰─)")
+_BLOCK_QUOTE = shape(r"\s{0,3}>")
 # What a contract asks for stands alone on its line: a framed token (`%%END-1%%`, `<done>`), or `name = value`.
-_MARKER = re.compile(
+_MARKER = shape(
     r"\s{0,8}[*_`]{0,3}(?:[%:#@=~$^&|+{\[-]{2}\S{0,200}\w\S{0,200}[%:#@=~$^&|+}\]-]{2}|<{1,3}[^\s<>]{1,200}>{1,3})[*_`]{0,3}\s*$"
 )
-_TOKEN = re.compile(r"\s{0,8}[*_]{0,3}[A-Za-z_][\w.-]{0,80}[*_]{0,3} {0,4}=(?![=>]) {0,4}\S")
+_TOKEN = shape(r"\s{0,8}[*_]{0,3}[A-Za-z_][\w.-]{0,80}[*_]{0,3} {0,4}=(?![=>]) {0,4}\S")
 
 
 def _plain(words: str) -> str:
@@ -196,24 +200,21 @@ def _fence_end(line: str, fence: str, *, within: bool) -> int | None:
         return None
     rest = line[mark.end() :]
     # Words right after the ticks name a language and open a block; after a space they go on with the message.
-    return mark.end() if not rest.strip("`~ \r") or re.match(r"`* \w", rest) else None
+    return mark.end() if not rest.strip("`~ \r") or shape(r"`* \w").match(rest) else None
 
 
 @cache
 def _line_shape() -> re.Pattern[str]:
-    return re.compile(
-        r"""(?P<blank>\s*$|\s*[-_=*]{3,}\s*$)
+    return shape(r"""(?x)(?P<blank>\s*$|\s*[-_=*]{3,}\s*$)
         |(?P<heading>\s{0,3}\#{1,6}\s)
         |(?P<item>\s*(?:[-*+•✅✓✔❌☑→]|\d{1,3}[.)]|[A-Da-d]\)|\[[ xX]\])\s)
-        |(?P<row>\s*\|)""",
-        re.VERBOSE,
-    )
+        |(?P<row>\s*\|)""")
 
 
 @cache
 def _sentence_end() -> re.Pattern[str]:
     # A full stop before a lower-case word is an abbreviation, a version or a file name.
-    return re.compile(r"[?!]{1,8}[\s)\]'_]{1,40}(?=\S)|\.{1,3}[)\]'_]{0,4}\s{1,200}(?![a-z\s])(?=\S)|[。！？]")
+    return shape(r"[?!]{1,8}[\s)\]'_]{1,40}(?=\S)|\.{1,3}[)\]'_]{0,4}\s{1,200}(?![a-z\s])(?=\S)|[。！？]")
 
 
 def _sentences(words: str, lower: str) -> list[Sentence]:

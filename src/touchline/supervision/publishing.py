@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from typing import Literal
+
+from touchline.supervision.prepared import shape
 
 from .commands import Part, Plan
 from .programs import after_options, name_of
 from .testruns import tail_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Literal
 
 _NOTHING_NEW = ("nothing to commit", "no changes added to commit", "nothing added to commit")
 
@@ -22,7 +27,7 @@ def _pattern(name: Literal["commit", "hash", "pull", "pushed", "not_pushed"]) ->
         "pushed": r"^ [ *+=-]? *\S.* -> \S|^Everything up-to-date",
         "not_pushed": r"^(?:fatal|error): |^ ! \[|\[(?:remote )?rejected\]",
     }
-    return re.compile(patterns[name], re.MULTILINE)
+    return shape("(?m)" + patterns[name])
 
 
 def commits_in(text: str) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ Every retry has one reason, and every reason one route.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -15,6 +14,7 @@ from touchline.supervision.contract import Content, Contract, ContractCheck, Pat
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, Turn, Usage
 from touchline.supervision.limits import LIMITS, Limits
+from touchline.supervision.values import replace, value
 
 
 class Outcome(StrEnum):
@@ -58,7 +58,7 @@ ROUTES: Mapping[RetryReason, Route] = {
 resumed for its report, nothing is redone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Attempt:
     """Facts of the attempt that the turn alone does not show."""
 
@@ -70,7 +70,7 @@ class Attempt:
     """Consecutive failures of this step, this one included; durable over restarts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recovery:
     """What to do about a contract check."""
 

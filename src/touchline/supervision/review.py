@@ -7,12 +7,12 @@ signal; the number of `needs_changes` in a row is, and it ends the task.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from touchline.errors import ReviewError
 from touchline.supervision.limits import LIMITS, Limits
+from touchline.supervision.values import value
 
 Origin = Literal["planning", "coding"]
 ALERT = "**ALERT**"
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
     ABANDON = "abandon"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Message:
     """One message of the recent context."""
 
@@ -36,7 +36,7 @@ class Message:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Request:
     """Everything a reviewer gets."""
 
@@ -54,7 +54,7 @@ class Request:
     """`needs_changes` in a row before this request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ruling:
     """What follows from a verdict."""
 

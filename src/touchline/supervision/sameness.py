@@ -6,14 +6,21 @@ run (durations, clock times, addresses) does not make a result new.
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any
 
 from touchline.errors import DataFileError
 from touchline.supervision.facts import Call, Result, call_identity
+from touchline.supervision.prepared import shape, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any
+
+try:
+    from _blake2 import blake2b
+except ImportError:  # a private module of CPython, half as dear as hashlib
+    from hashlib import blake2b
 
 MASKED_CHARS = 8_000
 """Longer texts are compared as they are: masking them costs more than it finds."""
@@ -28,13 +35,10 @@ _MAIN_ARGUMENTS = ("command", "cmd", "file_path", "path", "filePath", "pattern",
 @cache
 def thrash_data(section: str) -> dict[str, Any]:
     """A section of thrash.toml."""
-    import tomllib  # only when something is looked up: a hook's start counts in milliseconds
-
-    path = Path(__file__).with_name("thrash.toml")
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))[section]
+        found = table("thrash.toml")[section]
     except (OSError, ValueError, KeyError) as error:
-        raise DataFileError(f"{path}, section {section}: {error}.", hint="Reinstall Touchline.") from error
+        raise DataFileError(f"thrash.toml, section {section}: {error}.", hint="Reinstall Touchline.") from error
     return dict(found)
 
 
@@ -51,12 +55,12 @@ def _idle_values() -> frozenset[str]:
 
 @cache
 def _passing() -> re.Pattern[str]:
-    return re.compile(thrash_data("sameness")["passing"])
+    return shape(thrash_data("sameness")["passing"])
 
 
 @cache
 def _outage() -> re.Pattern[str]:
-    return re.compile(thrash_data("sameness")["outage"])
+    return shape(thrash_data("sameness")["outage"])
 
 
 def digest(text: str) -> str:

@@ -7,9 +7,14 @@ What a part is for is asked in `commands`.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
 from functools import cache
+
+from touchline.supervision.prepared import shape
+from touchline.supervision.values import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MAX_DEPTH = 3
 """How deep substitutions and nested shells are followed: each level reads the text once more."""
@@ -19,7 +24,7 @@ _CLOSERS = frozenset({"done", "fi", "esac", "}"})
 _HEADS = frozenset({"for", "case", "select", "function"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Simple:
     """One command with its words, without quotes, assignments and redirections."""
 
@@ -46,27 +51,24 @@ class _Open:
 
 @cache
 def _lexer() -> re.Pattern[str]:
-    return re.compile(
-        r"""(?P<words>(?:[^\s'"\\$`;&|()<>#=]+[ \t]+)+)
+    return shape(r"""(?xs)(?P<words>(?:[^\s'"\\$`;&|()<>#=]+[ \t]+)+)
           | (?P<blank>(?:[ \t\r\f\v]|\\\n)+)
           | (?P<plain>[^\s'"\\$`;&|()<>]+)
           | (?P<single>'[^']*(?:'|\Z))
           | (?P<escape>\\.)
           | (?P<redirect>&>>?|<<<|<<-?|>>|>\||>&|<&|<>|[<>])
           | (?P<op>&&|\|\||\|&|;;|[;&|()\n])
-          | (?P<other>.)""",
-        re.VERBOSE | re.DOTALL,
-    )
+          | (?P<other>.)""")
 
 
 @cache
 def _quoted_chunk() -> re.Pattern[str]:
-    return re.compile(r'[^"\\$`]+')
+    return shape(r'[^"\\$`]+')
 
 
 @cache
 def _paren() -> re.Pattern[str]:
-    return re.compile(r"""\\.|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|[()]|<<-?[ \t]*['"]?(?P<delimiter>\w+)""", re.DOTALL)
+    return shape(r"""(?s)\\.|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|[()]|<<-?[ \t]*['"]?(?P<delimiter>\w+)""")
 
 
 def _body_end(line: str, start: int, delimiter: str, *, tabs: bool) -> tuple[int, int]:
@@ -85,7 +87,7 @@ def _body_end(line: str, start: int, delimiter: str, *, tabs: bool) -> tuple[int
 
 @cache
 def _assignment() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+    return shape(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 
 
 def split(line: str, depth: int = 0) -> tuple[Simple, ...]:

@@ -7,8 +7,9 @@ writes of itself are no edits.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+
+from touchline.supervision.prepared import shape
 
 from .commands import Part, Plan
 from .programs import after_options, name_of
@@ -94,7 +95,7 @@ def _in_place(words: tuple[str, ...]) -> Iterator[Change]:
         if skip:
             skip, script = False, True
         elif word.startswith("-") and len(word) > 1:
-            skip = bool(re.fullmatch(r"-[a-zA-Z0]*[ef]|--expression|--file", word))
+            skip = bool(shape(r"-[a-zA-Z0]*[ef]|--expression|--file").fullmatch(word))
             script = script or word.startswith(("--expression=", "--file="))
         elif word:
             files.append(word)
@@ -111,7 +112,7 @@ def _git(part: Part) -> Iterator[Change]:
         if "--" in rest:
             paths = rest[rest.index("--") + 1 :]
         elif verb == "checkout":
-            named = [p for p in paths if p == "." or re.search(r"\w\.[A-Za-z]\w{0,5}$", p)]
+            named = [p for p in paths if p == "." or shape(r"\w\.[A-Za-z]\w{0,5}$").search(p)]
             paths = tuple(named) if "-b" not in rest and "-B" not in rest else ()
         if "--staged" not in rest or "--worktree" in rest:
             yield from (Change(path=p) for p in paths)

@@ -5,22 +5,25 @@ Finds questions, offers, gates, blocks, announced steps and work left, as spans;
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-
 from touchline.supervision.claims import before, conditional, denied
 from touchline.supervision.failing import failures_in
 from touchline.supervision.phrases import matches, pattern
+from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose, Sentence
 from touchline.supervision.stops import Span
+from touchline.supervision.values import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 CLOSING = 6
 """Sentences at the end of a message in which it says how it stops."""
-_ASKED = re.compile(r"[?？][^\w\n]{0,12}$")
-_PERSON = re.compile(r"\b(?:i|me|we|you|your|please)\b")
+_ASKED = shape(r"[?？][^\w\n]{0,12}$")
+_PERSON = shape(r"\b(?:i|me|we|you|your|please)\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Signals:
     """What the message says about the next step. Each tuple holds the spans that say it."""
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
 
 from touchline.supervision.budgets import Budget, Spending
-from touchline.supervision.coach import Coaching, Plan
-from touchline.supervision.contract import ContractCheck
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, Fault
-from touchline.supervision.phases import Phase
-from touchline.supervision.recovery import Recovery
-from touchline.supervision.stops import Stop
-from touchline.supervision.thrash import Thrash
+from touchline.supervision.values import Literal, field, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Whoever has one of these has loaded its module; most stops have no contract, no loop and no phase.
+    from touchline.supervision.coach import Coaching, Plan
+    from touchline.supervision.contract import ContractCheck
+    from touchline.supervision.patterns import Thrash
+    from touchline.supervision.phases import Phase
+    from touchline.supervision.recovery import Recovery
+    from touchline.supervision.stops import Stop
 
 
 class Action(StrEnum):
@@ -61,6 +64,8 @@ class Reason(StrEnum):
     """The turn finished, but its last message reports an abnormal end."""
     BUDGET_EXHAUSTED = "budget_exhausted"
     """Turns, tokens, money, time or retries are used up."""
+    SPENDING_LIMIT = "spending_limit"
+    """What a whole build, or a day, may spend is reached: no further turn is paid for."""
     LIMIT_REACHED = "limit_reached"
     """The agent reached a limit of its own, such as its number of turns."""
     CONTRACT_NUDGE = "contract_nudge"
@@ -96,7 +101,7 @@ class Reason(StrEnum):
 Delivery = Literal["accepted", "unresolved", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Work:
     """What a continuation must carry with it, so that the second one knows as much as the first."""
 
@@ -118,7 +123,7 @@ class Work:
     """Retries already spent on provider faults in a row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Situation:
     """Everything the decision about a stop may use."""
 
@@ -141,7 +146,7 @@ class Situation:
     work: Work = field(default_factory=Work)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Decision:
     """What to do about a stop, and why."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+
+from touchline.supervision.values import Literal, value
 
 from .tools import Change, is_by_product
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Snapshot:
     """The files of a workspace before and after, each with its size and its time of change or its hash."""
 

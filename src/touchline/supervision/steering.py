@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
 from touchline.supervision.facts import Step
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.patterns import Thrash
 from touchline.supervision.sameness import call_key, shorten, thrash_data
+from touchline.supervision.values import Literal
 
 Measure = Literal["remind", "refuse", "review", "stop"]
 

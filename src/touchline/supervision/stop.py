@@ -6,26 +6,29 @@ sure it is; turning a guess below `limits.sure` into a question for a person is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from touchline.supervision.claim_check import check_claims, counts
 from touchline.supervision.claims import Hedges, claims_in, hedges_in
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended
-from touchline.supervision.judge import Judge, Question, fault_of
 from touchline.supervision.limits import LIMITS, Limits
+from touchline.supervision.prepared import shape
 from touchline.supervision.proof import Shown, proof_in
 from touchline.supervision.prose import read
 from touchline.supervision.stops import Claim, Kind, Rejection, Span, Standing, Stop
+from touchline.supervision.values import replace
 from touchline.supervision.weigh import Weighed, abnormal, weigh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from touchline.supervision.judge import Judge
 
 _ABNORMAL = frozenset({Ended.CRASHED, Ended.API_ERROR, Ended.KILLED, Ended.TIMED_OUT, Ended.INTERRUPTED})
 _OF_THE_WORK = frozenset({"fixed", "implemented", "verified", "file_created"})
 _CHANGES = frozenset({"fixed", "implemented", "file_created"})
 _LEAVES_A_TRACE = frozenset({"tests_pass", "committed", "pushed", "pr_opened"})
-_MAY_TEST = re.compile(r"test|check|spec|verif", re.IGNORECASE)
+_MAY_TEST = shape(r"(?i)test|check|spec|verif")
 
 
 def classify(
@@ -82,6 +85,8 @@ def classify(
 
 
 def _asked(stop: Stop, judge: Judge, *, text: str, task: str) -> Stop:
+    from touchline.supervision.judge import Question, fault_of
+
     question = Question(text=text, task=task, guess=stop.kind, confidence=stop.confidence, reason=stop.reason)
     try:
         verdict = judge(question)

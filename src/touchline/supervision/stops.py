@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+
+from touchline.supervision.values import Literal, value
 
 
 class Kind(StrEnum):
@@ -37,6 +37,8 @@ ClaimKind = Literal[
     "file_created",
 ]
 
+CLAIM_KINDS: tuple[ClaimKind, ...] = ClaimKind.__args__  # type: ignore[attr-defined]
+
 Rejection = Literal[
     "contradicted_claim",
     "unproved_claim",
@@ -51,7 +53,7 @@ push, a pull request), and the record shows none. `no_proof_shown`: the words ar
 judged alone, or because nothing was changed and nothing ran well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Span:
     """A piece of the final text, by character offsets into it."""
 
@@ -60,7 +62,7 @@ class Span:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Claim:
     """Something the final text says was achieved."""
 
@@ -73,7 +75,7 @@ class Claim:
     """Index of the call that proves or contradicts it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Stop:
     """The kind of stop, how sure, and what it rests on."""
 

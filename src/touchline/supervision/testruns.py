@@ -6,13 +6,19 @@ counts. `outcome_of` then says what a run proves. Nothing passes by default: no 
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+
+from touchline.plain_json import loads
+from touchline.supervision.prepared import shape
+from touchline.supervision.values import Literal, value
+
+from .data_files import data_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any
 
 Outcome = Literal["passed", "failed", "unverified"]
 
@@ -26,7 +32,7 @@ _NEVER_RAN = frozenset({4, 5, 124, 126, 127, 130, 137, 143})
 """Exit codes of a run that did not take place or was ended: usage, nothing collected, timeout, not found, signals."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Counts:
     """What a summary says. `verdict` is for runners that say good or bad without counting."""
 
@@ -38,7 +44,8 @@ class Counts:
     verdict: Literal["good", "bad"] | None = None
 
 
-class _Format(NamedTuple):
+@value
+class _Format:
     runner: str
     names: frozenset[str]
     needs: tuple[str, ...]
@@ -52,7 +59,7 @@ class _Format(NamedTuple):
 
 @cache
 def tables() -> dict[str, Any]:
-    raw: dict[str, Any] = json.loads(Path(__file__).with_name("testruns.json").read_text("utf-8"))
+    raw: dict[str, Any] = loads(data_text("testruns.json").encode())
     raw["formats"] = tuple(
         _Format(
             runner=f["runner"],
@@ -72,14 +79,18 @@ def tables() -> dict[str, Any]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
+    return shape("(?m)" + pattern)
 
 
 @cache
 def _pairs(words: tuple[str, ...]) -> re.Pattern[str]:
     """Numbers beside known words, as `3 failed`, `failures=3`, `Failures: 3`, `out of 3` or `pass 3`."""
-    known = "|".join(re.escape(w) for w in sorted(words, key=len, reverse=True))
-    return re.compile(rf"(?P<n>\d+) (?P<after>{known})\b|(?P<before>{known})(?:[=:] *| )(?P<m>\d+)")
+    known = "|".join(_literal(w) for w in sorted(words, key=len, reverse=True))
+    return shape(rf"(?P<n>\d+) (?P<after>{known})\b|(?P<before>{known})(?:[=:] *| )(?P<m>\d+)")
+
+
+def _literal(word: str) -> str:
+    return "".join(c if c.isalnum() else f"\\{c}" for c in word)
 
 
 def tail_of(text: str) -> str:

@@ -6,13 +6,12 @@ Calls are fed to the same watch that live sessions use (`loops`), so there is on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from statistics import median
 
 from touchline.supervision.facts import Call, Prompt, Step, Text, Turn, steps_of
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.loops import ThrashWatch
 from touchline.supervision.patterns import Grade, Rule, Thrash, found
+from touchline.supervision.values import value
 
 __all__ = [
     "Grade",
@@ -113,7 +112,7 @@ def find_redispatch(dispatches: Sequence[tuple[str, str]], *, limits: Limits = L
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Mark:
     """What a turn (or any other stretch of a task) spent and brought."""
 
@@ -131,6 +130,8 @@ def find_wandering(marks: Sequence[Mark], *, limits: Limits = LIMITS) -> Thrash 
 
     The norm is the median of the turns that brought something; without any there is no norm, and no verdict.
     """
+    from statistics import median  # loads much, for this one rule
+
     idle = learning = 0
     norm: list[int] = []
     spent: list[int] = []

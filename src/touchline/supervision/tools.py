@@ -6,16 +6,19 @@ same way. The words are in `tools.json`. Shell commands are read in `commands` a
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Literal
 
+from touchline.plain_json import loads
+from touchline.supervision.prepared import shape
+from touchline.supervision.values import Literal, value
+
+from .data_files import data_text
 from .facts import Args
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Role = Literal["shell", "code", "write", "test", "pr", "commit", "other"]
 
@@ -23,7 +26,7 @@ MAX_CHANGES = 200
 """Files of one call that are kept: a patch over thousands says no more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Change:
     """A file that a call changed. `old` and `new` hold the replaced text of a test file where the call shows both."""
 
@@ -35,13 +38,13 @@ class Change:
 
 @cache
 def words() -> Mapping[str, frozenset[str]]:
-    raw = json.loads(Path(__file__).with_name("tools.json").read_text("utf-8"))
+    raw = loads(data_text("tools.json").encode())
     return {key: frozenset(value) for key, value in raw.items()}
 
 
 @cache
 def _ordered(key: str) -> tuple[str, ...]:
-    raw = json.loads(Path(__file__).with_name("tools.json").read_text("utf-8"))
+    raw = loads(data_text("tools.json").encode())
     return tuple(raw[key])
 
 
@@ -54,8 +57,8 @@ def is_by_product(path: str) -> bool:
 @lru_cache(maxsize=1_024)
 def tokens_of(tool: str) -> frozenset[str]:
     """The words of a tool's name, the server of an MCP tool left out."""
-    own = re.split(r"__|[./]", tool[:200])[-1] or tool[:200]
-    return frozenset(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", own).lower().replace("-", "_").split("_"))
+    own = shape(r"__|[./]").split(tool[:200])[-1] or tool[:200]
+    return frozenset(shape(r"(?<=[a-z])(?=[A-Z])").sub("_", own).lower().replace("-", "_").split("_"))
 
 
 @lru_cache(maxsize=1_024)
@@ -87,6 +90,8 @@ def command_of(args: Args) -> str | None:
         if isinstance(value, str):
             return value
         if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+            import shlex
+
             return shlex.join(value)
     return None
 
@@ -130,7 +135,7 @@ def _changes(tool: str, args: Args, text: str) -> Iterator[Change]:
     old, new = _texts(args) if "test" in lower or "spec" in lower or "e2e" in lower else (None, "")
     # A whole-file write may replace a file; only the result can tell, and most CLIs' results do not.
     full = bool(tokens & known["full_words"]) or args.get("command") == "create"
-    replaced = full and re.search(r"\b(?:updated|overwr\w+|has been edited)\b", text[:300]) is not None
+    replaced = full and shape(r"\b(?:updated|overwr\w+|has been edited)\b").search(text[:300]) is not None
     yield Change(path=path, what="created" if full and not replaced else "changed", old=old, new=new)
 
 
@@ -175,11 +180,11 @@ def patched(patch: str) -> Iterator[Change]:
 
     from_path = ""
     for line in patch.splitlines():
-        if head := re.match(r"\*\*\* (Add|Update|Delete) File: (.+)", line):
+        if head := shape(r"\*\*\* (Add|Update|Delete) File: (.+)").match(line):
             yield from done()
             path = head[2].strip()
             what = {"Add": "created", "Update": "changed", "Delete": "deleted"}[head[1]]
-        elif move := re.match(r"\*\*\* Move to: (.+)", line):
+        elif move := shape(r"\*\*\* Move to: (.+)").match(line):
             path = move[1].strip()
         elif line.startswith("--- "):
             from_path = line[4:].split("\t")[0].strip()

@@ -6,25 +6,30 @@ that the session itself made is tidying up; running a single file afterwards is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+
+from touchline.supervision.prepared import shape
 
 from .evidence import TestRun, Weakened
 from .testruns import tables
 from .tools import Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 _PUT_ASIDE = (".bak", ".disabled", ".old", ".orig", ".off", ".skip", ".txt", "~")
 
 
 @cache
 def _test_path() -> re.Pattern[str]:
-    return re.compile(tables()["test_paths"])
+    return shape(tables()["test_paths"])
 
 
 @cache
 def _skips() -> re.Pattern[str]:
-    return re.compile("|".join(tables()["skip_markers"]))
+    return shape("|".join(tables()["skip_markers"]))
 
 
 def is_test_path(path: str) -> bool:

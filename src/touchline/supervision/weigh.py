@@ -5,20 +5,20 @@ An ordered list of rules over the signals, the first that fits decides; each car
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.phrases import matches, pattern
+from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose, lowered
 from touchline.supervision.signals import Signals, of_the_agent, signals_in
 from touchline.supervision.stops import Claim, Kind, Span, Standing
+from touchline.supervision.values import value
 
 _WORK = frozenset({"fixed", "implemented", "committed", "pushed", "pr_opened", "file_created"})
-_FIRST_PERSON = re.compile(r"\b(?:i|we|let me|let's)\b")
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_FIRST_PERSON = shape(r"\b(?:i|we|let me|let's)\b")
+_WORD = shape(r"[^\W\d_]{2,}")
 _LABEL = 2
 """Words up to which the text around a code block is only its label."""
 _SHORT = 300
@@ -27,7 +27,7 @@ _TELLS = 800
 """Characters from which a message without claims or proposals is an answer in itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Weighed:
     """The kind the rules settle on."""
 

@@ -6,9 +6,11 @@ The names load on first use: importing this package costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from touchline.transcripts.find import LogFile, find_logs
     from touchline.transcripts.formats import LogFormat, sniff
     from touchline.transcripts.read import CLIS, read_log, read_turn, reader_for

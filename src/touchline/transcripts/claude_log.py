@@ -9,8 +9,6 @@ stands on the last of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 
 from touchline.supervision.facts import Ended, Turn
 from touchline.transcripts.claude_messages import (
@@ -25,6 +23,11 @@ from touchline.transcripts.faults import kind_of
 from touchline.transcripts.gathering import Gathering
 from touchline.transcripts.session_log import answered, end_of
 from touchline.transcripts.shapes import identifier, joined_text, mapping, moment, money, text, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
 
 IGNORED = frozenset(
     {

@@ -5,18 +5,21 @@ The blocks of assistant and user messages are the same in the live stream and in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 
 from touchline.supervision.facts import Usage
+from touchline.supervision.prepared import shape
 from touchline.transcripts.gathering import NO_USAGE, Gathering, less
 from touchline.transcripts.shapes import count, identifier, items, joined_text, mapping, text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
 SYNTHETIC = "<synthetic>"
 """Stands in the model's place on messages that the CLI wrote itself."""
-_EXIT_CODE = re.compile(r"Exit code (\d{1,3})(?:\n|$)")
+_EXIT_CODE = shape(r"Exit code (\d{1,3})(?:\n|$)")
 MESSAGES_REMEMBERED = 512
 """Message ids whose tokens are still compared; repeats come close together."""
 

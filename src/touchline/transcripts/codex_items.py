@@ -9,14 +9,17 @@ import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from touchline.transcripts.decode import BROKEN, decode
 from touchline.transcripts.shapes import joined_text, mapping, text, whole
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FAILED = frozenset({"failed", "declined", "error"})
-REFUSED = ("patch rejected:", "apply_patch verification failed:")
-"""How the output of a patch that was not applied begins: it has no flag and no exit code."""
+REFUSED = ("patch rejected:", "apply_patch verification failed:", "Command blocked by PreToolUse hook:")
+"""How the output of a call that was not carried out begins: it has no flag and no exit code."""
 
 
 def command_of(value: Any) -> str:

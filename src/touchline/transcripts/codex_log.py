@@ -8,8 +8,6 @@ has finished when the agent's words come last.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 
 from touchline.supervision.facts import Ended, Turn, Usage
 from touchline.transcripts.codex_items import args_of, command_of, failed_item, output_of
@@ -19,6 +17,11 @@ from touchline.transcripts.faults import kind_of, status_in
 from touchline.transcripts.gathering import Gathering
 from touchline.transcripts.session_log import end_of
 from touchline.transcripts.shapes import identifier, items, joined_text, mapping, moment, text, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
 
 IGNORED = frozenset({"world_state", "compacted", "ghost_snapshot", "inter_agent_communication_metadata", "state"})
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "mcp_tool_call"})

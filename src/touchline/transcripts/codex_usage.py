@@ -6,11 +6,14 @@ Codex counts over the whole thread and counts cached tokens as input; a turn nee
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from touchline.supervision.facts import Usage
 from touchline.transcripts.gathering import NO_USAGE, less
 from touchline.transcripts.shapes import count, identifier, mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def usage_of(value: Any) -> Usage:

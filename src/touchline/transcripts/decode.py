@@ -6,14 +6,19 @@ refuses (NaN, lone surrogates, invalid UTF-8) go through the standard library, s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, Final
+
+from touchline.plain_json import loads as plain_loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _fast_loads: Callable[[bytes], Any] | None = None
-with suppress(ImportError):  # the library runs on the standard library alone
+try:
     from orjson import loads as _fast_loads
+except ImportError:  # the library runs on the standard library alone
+    _fast_loads = None
 
 
 class Broken:
@@ -39,7 +44,7 @@ def decode(line: bytes) -> Any:
 def decode_plainly(line: bytes) -> Any:
     """As `decode`, by the standard library only."""
     try:
-        value = json.loads(line.decode("utf-8", "replace"))
+        value = plain_loads(line)
         if b"\\u" in line:
             value = _without_lone_surrogates(value)
     # Deep nesting ends in RecursionError, and numbers of thousands of digits in ValueError.
@@ -50,6 +55,8 @@ def decode_plainly(line: bytes) -> Any:
 
 def _without_lone_surrogates(value: Any) -> Any:
     """Half a surrogate pair cannot be written to any file or page later, so it is replaced here, once."""
+    import json
+
     written = json.dumps(value, ensure_ascii=False)
     try:
         written.encode()
@@ -60,4 +67,6 @@ def _without_lone_surrogates(value: Any) -> Any:
 
 def encode(value: Any) -> bytes:
     """A decoded value as one line again."""
+    import json
+
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")

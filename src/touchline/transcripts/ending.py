@@ -6,10 +6,8 @@ missing final record is a crash however politely the last message reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from touchline.supervision.facts import Ended
+from touchline.supervision.values import Literal, value
 
 EndedBy = Literal["timeout", "us", "user"]
 BY = {
@@ -23,7 +21,7 @@ BY_SHELL = frozenset({129, 130, 131, 134, 137, 139, 143})
 """Exit codes by which shells and CLIs report a signal: 128 and its number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Process:
     """What is known of the CLI's process. All None when only its output is at hand."""
 
@@ -47,7 +45,7 @@ class Process:
             return f"signal {number}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class End:
     """How a turn ended, and the CLI's own word for it."""
 

@@ -6,16 +6,19 @@ words are in `faults.json`.
 
 from __future__ import annotations
 
-import json
-import re
+import os
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from touchline.errors import DataFileError
 from touchline.supervision.facts import FaultKind
+from touchline.supervision.prepared import shape
 
-_DATA = Path(__file__).with_name("faults.json")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any
+
+_DATA = os.path.join(os.path.dirname(__file__), "faults.json")
 _BY_STATUS: dict[int, FaultKind] = {
     401: "auth",
     403: "auth",
@@ -29,17 +32,22 @@ _BY_STATUS: dict[int, FaultKind] = {
 
 @cache
 def _data() -> dict[str, Any]:
+    import json
+
     try:
-        loaded: dict[str, Any] = json.loads(_DATA.read_text("utf-8"))
+        with open(_DATA, encoding="utf-8") as file:
+            loaded: dict[str, Any] = json.load(file)
     except (OSError, ValueError) as error:
-        raise DataFileError(f"{_DATA.name} cannot be read: {error}.", hint="Install Touchline again.") from error
+        raise DataFileError(f"{_DATA} cannot be read: {error}.", hint="Install Touchline again.") from error
     return loaded
 
 
 @cache
 def _status_pattern() -> re.Pattern[str]:
+    import re
+
     before = "|".join(re.escape(words) for words in _data()["status_before"])
-    return re.compile(rf"(?:{before})\s*([1-5]\d\d)\b", re.IGNORECASE)
+    return shape("(?i)" + rf"(?:{before})\s*([1-5]\d\d)\b")
 
 
 def status_in(message: str) -> int | None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from touchline.errors import InputError
+from touchline.supervision.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LogFile:
     """A session log that was found."""
 

@@ -34,6 +34,7 @@ class LogFormat(StrEnum):
     GEMINI_LOG = "gemini-log"
     GEMINI_JSON = "gemini-json"
     GEMINI_STREAM = "gemini-stream"
+    ACP_STREAM = "acp-stream"
 
     @property
     def cli(self) -> str:
@@ -85,6 +86,8 @@ def _format_of(value: Any) -> LogFormat | None:
 
 def _by_keys(record: Mapping[str, Any], kind: Any) -> LogFormat | None:
     if not isinstance(kind, str):
+        if record.get("jsonrpc") == "2.0":
+            return LogFormat.ACP_STREAM
         if "sessionId" in record and "projectHash" in record:
             return LogFormat.GEMINI_JSON if "messages" in record else LogFormat.GEMINI_LOG
         return _format_of_document(record)

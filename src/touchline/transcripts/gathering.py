@@ -10,9 +10,6 @@ the latest stay. Both set `Turn.cut`.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, Literal
-
 from touchline.supervision.facts import (
     Call,
     Event,
@@ -28,6 +25,11 @@ from touchline.supervision.facts import (
 )
 from touchline.transcripts.bounds import NOTE, RESULT_HEAD, RESULT_TAIL, bounded_args, cut, cut_words, digest
 from touchline.transcripts.ending import End
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any, Literal
 
 TEXT_KEPT = 8_000_000
 EVENTS_KEPT = 20_000

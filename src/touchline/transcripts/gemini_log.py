@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
 
 from touchline.supervision.facts import Ended, Turn, Usage
 from touchline.transcripts.ending import End
@@ -18,6 +16,11 @@ from touchline.transcripts.faults import kind_of, status_in
 from touchline.transcripts.gathering import Gathering
 from touchline.transcripts.session_log import end_of
 from touchline.transcripts.shapes import count, identifier, items, joined_text, mapping, moment, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
 
 CONTEXT = "<session_context>"
 SPOKEN = End(ended=Ended.FINISHED, detail="the last message called no tool")

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from touchline.errors import InputError
 from touchline.supervision.facts import Turn, Unread, Usage
 from touchline.transcripts import claude_log, codex_log
+from touchline.transcripts.acp import AcpRecords
 from touchline.transcripts.claude import ClaudeRecords
 from touchline.transcripts.codex import CodexRecords
 from touchline.transcripts.decode import decode, encode
@@ -30,6 +31,7 @@ _RECORDS: dict[str, Callable[[], Records]] = {
     "codex": CodexRecords,
     "opencode": OpenCodeRecords,
     "gemini": GeminiRecords,
+    "acp": AcpRecords,
 }
 CLIS = tuple(_RECORDS)
 

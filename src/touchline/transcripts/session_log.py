@@ -12,13 +12,18 @@ lasts until the next one. How it ended:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
 
 from touchline.supervision.facts import Call, Ended, Fault, Text, Turn, Unread
 from touchline.transcripts.decode import BROKEN, decode
 from touchline.transcripts.ending import NO_END, End
 from touchline.transcripts.gathering import Gathering
 from touchline.transcripts.lines import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object  # `typing` takes as long to load as all the readers
 
 OVERTAKEN = End(ended=Ended.INTERRUPTED, detail="a new prompt came before the turn had ended")
 WAITING = 20

@@ -7,11 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+if TYPE_CHECKING:
+    from datetime import UTC, datetime
+else:
+    try:
+        # What `datetime` consists of, without the same once more in Python, which it loads and forgets.
+        from _datetime import UTC, datetime
+    except ImportError:  # private to CPython
+        from datetime import UTC, datetime
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+MOST = 10**12
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -36,12 +48,12 @@ def identifier(value: Any) -> str | None:
 
 
 def count(value: Any) -> int:
-    """A number of tokens: a whole number from 0 on."""
+    """A number of tokens: a whole number from 0 on, and no larger than a database can sum."""
     if type(value) is int:
-        return max(0, value)
+        return max(0, min(value, MOST))
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return 0
-    return max(0, int(value))
+    return max(0, min(int(value), MOST))
 
 
 def whole(value: Any) -> int | None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from touchline.errors import InputError, LogNotFound
 from touchline.supervision.facts import Call, Ended, Event, Prompt, Result, Text, Turn
+from touchline.supervision.values import value
 from touchline.transcripts.bounds import digest
 
 ENDS = {"finished": Ended.FINISHED, "max_iter": Ended.LIMIT, "stuck_loop": Ended.KILLED}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Trace:
     """One run. What an unlabelled file does not tell is None."""
 

@@ -1,0 +1,211 @@
+"""How are the frozen facts made? `@value` is a frozen, slotted, keyword-only dataclass that costs nothing to import.
+
+`dataclasses` writes and compiles six methods per class while a module loads, which was the largest part of a hook's
+stop. Here each method is compiled when it is first called, and `dataclasses` itself is loaded only by who asks for its
+fields: to `fields`, `asdict`, `replace`, pickling, matching and type checkers a value is the dataclass it replaces.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Literal", "as_dict", "assert_never", "field", "names_of", "replace", "value"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import asdict as as_dict
+    from dataclasses import field, replace
+    from types import FunctionType
+    from typing import Any, Literal, TypeVar, assert_never, dataclass_transform
+
+    T = TypeVar("T")
+
+    @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+    def value(cls: type[T]) -> type[T]: ...
+
+
+class _Made:
+    """A default that is made anew for each value."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+class _Later:
+    """A method that is written and compiled when it is first needed, and then takes this place."""
+
+    __slots__ = ("name", "write")
+
+    def __init__(self, name: str, write: Callable[[type[Any]], Any]) -> None:
+        self.name, self.write = name, write
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        home = next(each for each in owner.__mro__ if each.__dict__.get(self.name) is self)
+        made = self.write(home)
+        setattr(home, self.name, made)
+        return made if instance is None or not callable(made) else made.__get__(instance, owner)
+
+
+def _value(cls: type[Any]) -> type[Any]:
+    if cls.__bases__ != (object,):
+        raise TypeError(f"{cls.__qualname__}: a value stands alone, without classes above it.")
+    names = tuple(cls.__annotations__)
+    members = {name: each for name, each in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+    defaults = {name: members.pop(name) for name in names if name in members}
+    for name, write in _METHODS.items():
+        members.setdefault(name, _Later(name, write))
+    return type(
+        cls.__name__,
+        (),
+        {
+            **members,
+            "__annotations__": cls.__annotations__,
+            "__slots__": names,
+            "__match_args__": (),
+            "__qualname__": cls.__qualname__,
+            "__setattr__": _refuse_to_set,
+            "__delattr__": _refuse_to_delete,
+            "__getstate__": _state,
+            "__setstate__": _restore,
+            "__value_defaults__": defaults,
+        },
+    )
+
+
+def names_of(held: object) -> tuple[str, ...]:
+    """The fields of a value, or of a class of values; empty for anything else."""
+    owner: Any = held if isinstance(held, type) else type(held)
+    return tuple(owner.__slots__) if hasattr(owner, "__value_defaults__") else ()
+
+
+def _replace(instance: Any, **changes: Any) -> Any:
+    """The value with other fields."""
+    for name in instance.__slots__:
+        if name not in changes:
+            changes[name] = getattr(instance, name)
+    return instance.__class__(**changes)
+
+
+def _as_dict(instance: Any) -> dict[str, Any]:
+    """The fields by name, values within values as well."""
+    return {name: _plain(getattr(instance, name)) for name in instance.__slots__}
+
+
+def _plain(held: Any) -> Any:
+    if hasattr(type(held), "__value_defaults__"):
+        return _as_dict(held)
+    if type(held) in (list, tuple):
+        return type(held)(map(_plain, held))
+    if type(held) is dict:
+        return {_plain(key): _plain(each) for key, each in held.items()}
+    return held
+
+
+def _init(cls: type[Any]) -> FunctionType:
+    known: dict[str, Any] = {f"set_{name}": cls.__dict__[name].__set__ for name in cls.__slots__}
+    taken, lines = [], []
+    for name in cls.__slots__:
+        given = name
+        if name not in cls.__value_defaults__:
+            taken.append(name)
+        else:
+            default = cls.__value_defaults__[name]
+            if isinstance(default, _Made):
+                known[f"make_{name}"], known["MAKE"], default = default.make, _MAKE, _MAKE
+                given = f"make_{name}() if {name} is MAKE else {name}"
+            known[f"default_{name}"] = default
+            taken.append(f"{name}=default_{name}")
+        lines.append(f" set_{name}(self, {given})")
+    stars = ", *, " if taken else ""
+    written = _written(cls, "__init__", f"self{stars}{', '.join(taken)}", "\n".join(lines) or " pass", known)
+    written.__annotations__ = {**cls.__annotations__, "return": "None"}
+    return written
+
+
+def _eq(cls: type[Any]) -> FunctionType:
+    body = f" return {_tuple(cls, 'self')} == {_tuple(cls, 'other')} if other.__class__ is self.__class__ else differs"
+    return _written(cls, "__eq__", "self, other", body, {"differs": NotImplemented})
+
+
+def _hash(cls: type[Any]) -> FunctionType:
+    return _written(cls, "__hash__", "self", f" return hash({_tuple(cls, 'self')})", {})
+
+
+def _repr(cls: type[Any]) -> FunctionType:
+    shown = ", ".join(f"{name}={{self.{name}!r}}" for name in cls.__slots__)
+    return _written(cls, "__repr__", "self", f" return self.__class__.__qualname__ + f'({shown})'", {})
+
+
+def _tuple(cls: type[Any], owner: str) -> str:
+    return "(" + "".join(f"{owner}.{name}, " for name in cls.__slots__) + ")"
+
+
+def _written(cls: type[Any], name: str, takes: str, body: str, known: dict[str, Any]) -> FunctionType:
+    known["__name__"] = cls.__module__
+    exec(f"def {name}({takes}):\n{body}", known)  # noqa: S102 - as dataclasses do; nothing but names of fields
+    made: FunctionType = known[name]
+    made.__qualname__ = f"{cls.__qualname__}.{name}"
+    return made
+
+
+def _dataclass_part(name: str) -> Callable[[type[Any]], Any]:
+    """What `dataclasses` wants to find, taken from a dataclass of the same fields."""
+
+    def write(cls: type[Any]) -> Any:
+        import dataclasses
+
+        defaults = {
+            name: dataclasses.field(default_factory=each.make) if isinstance(each, _Made) else each
+            for name, each in cls.__value_defaults__.items()
+        }
+        same = {"__annotations__": cls.__annotations__, "__module__": cls.__module__}
+        twin = type(cls.__name__, (), {**same, **defaults})
+        return getattr(dataclasses.dataclass(frozen=True, kw_only=True)(twin), name)
+
+    return write
+
+
+def _refuse_to_set(_: object, name: str, __: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(_: object, name: str) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in self.__slots__]
+
+
+def _restore(self: Any, state: list[Any]) -> None:
+    for name, each in zip(self.__slots__, state, strict=True):
+        object.__setattr__(self, name, each)
+
+
+_MAKE: Any = type("_Make", (), {"__repr__": lambda _: "<made anew>"})()
+_METHODS: dict[str, Callable[[type[Any]], Any]] = {
+    "__init__": _init,
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__repr__": _repr,
+    "__dataclass_fields__": _dataclass_part("__dataclass_fields__"),
+    "__dataclass_params__": _dataclass_part("__dataclass_params__"),
+}
+if not TYPE_CHECKING:
+    value, replace, as_dict = _value, _replace, _as_dict
+
+    class Literal:
+        """`typing.Literal` for who reads its words with `get_args`, without `typing`, which loads `re` and more."""
+
+        __class_getitem__ = classmethod(type(list[str]))
+
+    def assert_never(value: object) -> None:
+        raise AssertionError(f"Expected code to be unreachable, but got: {value!r}")
+
+    def field(*, default_factory: Callable[[], Any]) -> _Made:
+        return _Made(default_factory)
