@@ -48,6 +48,10 @@ class PostgresServer:
     def url(self, name: str = "postgres") -> str:
         return f"postgresql+psycopg://{self.user}@127.0.0.1:{self.port}/{name}"
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
     def start(self) -> None:
         options = {
             "listen_addresses": "127.0.0.1",

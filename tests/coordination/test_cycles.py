@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.coordination.conftest import at
+from tests.coordination.noon import at
 from tests.coordination.test_leases import denied, granted
 
 from touchline.coordination.cycles import Cycle, cycles, rings, steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.coordination.conftest import at
+from tests.coordination.noon import at
 
 from touchline.coordination.heartbeats import beat, components, silent, stop
 from touchline.errors import InputError

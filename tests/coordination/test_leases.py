@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.coordination.conftest import at
+from tests.coordination.noon import at
 
 from touchline.coordination.leases import (
     Denied,
@@ -16,7 +16,9 @@ from touchline.coordination.leases import (
     check_token,
     expire,
     file_resource,
+    in_process,
     release,
+    release_dead,
     renew,
 )
 from touchline.coordination.section import time_of
@@ -186,3 +188,22 @@ def test_one_file_has_one_name() -> None:
 def test_a_path_outside_of_the_repository_has_no_name(path: str) -> None:
     with pytest.raises(InputError):
         file_resource(path)
+
+
+def test_what_a_dead_process_held_is_given_back_at_once_and_what_a_job_holds_is_not(database: Database) -> None:
+    granted(database, in_process("host.1.ab", "merge"), "queue", "port", now=at(0))
+    granted(database, "job-7", "file:a", now=at(0))  # it goes on elsewhere, under the same name
+    granted(database, in_process("host.1.abc", "merge"), "other", now=at(0))
+    granted(database, in_process("HOST.1.AB", "merge"), "third", now=at(0))
+    denied(database, "next", "port", now=at(1))
+    denied(database, in_process("host.1.ab", "reader"), "file:a", now=at(1))
+    assert release_dead(database, "host.1.ab", now=at(2)) == ("port", "queue")
+    assert set(held(database, 2)) == {"file:a", "other", "third"}
+    told = {event.payload["resource"]: event.payload for event in read(database, patterns=["lock.released"])}
+    assert set(told) == {"port", "queue"}
+    assert told["port"]["reason"] == "holder_died"
+    assert told["port"]["waiters"] == ["next"]
+    # It waits for nothing any more: what is freed is not kept for it.
+    release(database, holder="job-7", now=at(3))
+    granted(database, "late", "file:a", now=at(3))
+    assert release_dead(database, "host.1.ab", now=at(4)) == ()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.coordination.conftest import at
+from tests.coordination.noon import at
 from tests.coordination.test_leases import denied, granted, held
 
 from touchline.coordination import waits

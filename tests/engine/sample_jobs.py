@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from touchline.engine.port import Flow
 from touchline.engine.workbook import Workbook
-from touchline.engine.worker import run_worker
+from touchline.engine.worker import leave, run_worker
 from touchline.store import statuses
 from touchline.store.place import Place
 
@@ -39,6 +39,10 @@ def book() -> Workbook:
         flow.step("long", wait_for_file, path)
         return flow.transaction("effect", effect, number)
 
+    @made.workflow("pulse", queue="jobs")
+    def pulse(flow: Flow, path: str) -> int:
+        return flow.step("long", wait_for_file, path, True)
+
     return made
 
 
@@ -47,18 +51,27 @@ def note(path: str, word: str) -> None:
         sink.write(f"{word} {os.getpid()}\n")
 
 
-def wait_for_file(path: str) -> int:
+def wait_for_file(path: str, pulse: bool = False) -> int:
     note(path, "long")
     until = time.monotonic() + 60
     while not Path(path + ".go").exists() and time.monotonic() < until:
         time.sleep(0.02)
+        if pulse:
+            note(path, "pulse")
     return os.getpid()
 
 
 def work(
-    url: str, slots: int = 4, beat: float = 0.3, ttl: float = 2.0, end: str = "", grace: float = 5, dead: str = ""
+    url: str,
+    slots: int = 4,
+    beat: float = 0.3,
+    ttl: float = 2.0,
+    end: str = "",
+    grace: float = 5,
+    dead: str = "",
+    linger: float = 0,
 ) -> int:
-    """A worker, until SIGTERM. How it ended is written to the file `end`."""
+    """A worker, until SIGTERM. How it ended is written to the file `end`; then it takes its time to leave."""
     done = run_worker(
         Place(url=url, origin="given"),
         slots=slots,
@@ -73,7 +86,8 @@ def work(
     )
     if end:
         Path(end).write_text(f"{done.reason} {done.unfinished}")
-    return 0
+    time.sleep(linger)
+    leave(done, 0)
 
 
 def tick_book(folder: Path) -> Workbook:

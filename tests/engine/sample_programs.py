@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tests.engine.sample_jobs import note, wait_for_file
 
-from touchline.engine.children import run_process
 from touchline.engine.opening import connect_engine, running_engine
 from touchline.engine.port import Flow
 from touchline.engine.workbook import Workbook
 from touchline.errors import EngineError
+from touchline.processes.children import run_process
 from touchline.store.migrate import open_database
 from touchline.store.place import Place
 

@@ -16,11 +16,11 @@ import sqlalchemy as sa
 
 import touchline.store.tables as t
 from touchline.coordination import leases
-from touchline.engine.children import end_leftovers, run_process
 from touchline.engine.dbos_engine import parked_id
 from touchline.engine.opening import running_engine
 from touchline.engine.port import Engine, Flow, State
 from touchline.engine.workbook import Workbook
+from touchline.processes.children import end_leftovers, run_process
 from touchline.store import log_tables as lt
 from touchline.store import outbox, statuses
 from touchline.store.append import append

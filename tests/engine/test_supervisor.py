@@ -164,6 +164,39 @@ def test_a_worker_stops_when_told_and_says_so(zygote: Zygote, tmp_path: Path) ->
         assert (tmp_path / "end").read_text() == "stopped 0"
 
 
+def test_a_worker_that_is_leaving_keeps_the_file_until_its_threads_are_gone(zygote: Zygote, tmp_path: Path) -> None:
+    url, end, path = f"sqlite:///{tmp_path / 'app.db'}", tmp_path / "end", tmp_path / "steps"
+    place = Place(url=url, origin="given")
+    first = zygote.spawn("tests.engine.sample_jobs.work", url=url, end=str(end), grace=1, linger=6)
+    pids = [first]
+    try:
+        wait_until(lambda: (tmp_path / "engine.db").exists())
+        engine = connect_engine(place, sample_jobs.book())
+        engine.start("pulse", [str(path)], id="pulse")
+        wait_until(lambda: len(words(tmp_path)) > 5)
+        sample_jobs.end(first, signal.SIGTERM)
+        wait_until(end.exists)
+        assert end.read_text() == "stopped 1"
+        # It still has a thread in the step: nobody may begin that step a second time.
+        early = zygote.spawn("tests.engine.sample_jobs.work", url=url)
+        pids.append(early)
+        wait_until(lambda: zygote.poll(early) is not None)
+        assert zygote.wait(early) == 1
+        assert zygote.poll(first) is None, "it ended before it could be tried"
+        assert zygote.wait(first) == 0
+        heir = zygote.spawn("tests.engine.sample_jobs.work", url=url)
+        pids.append(heir)
+        wait_until(lambda: words(tmp_path).count("long") == 2)
+        (tmp_path / "steps.go").touch()
+        assert engine.result("pulse", 20) == heir
+        engine.close()
+    finally:
+        for pid in pids:
+            if zygote.poll(pid) is None:
+                sample_jobs.end(pid)
+                zygote.wait(pid)
+
+
 def test_the_engine_writes_nothing_to_the_terminal(tmp_path: Path) -> None:
     code = (
         "import sys; from tests.engine.sample_programs import supervise; from pathlib import Path; "

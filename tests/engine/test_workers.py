@@ -6,6 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.engine import sample_jobs
 from tests.engine.zygote import Zygote
 from tests.postgres import PostgresServer
 
+from touchline.coordination.heartbeats import Component, components
 from touchline.engine.opening import connect_engine
 from touchline.engine.port import Engine, State
 from touchline.store.database import Database
@@ -97,6 +99,11 @@ def effects(database: Database) -> dict[str, int]:
 def executors(url: str) -> list[str]:
     with Database(url) as database, database.reading() as connection:
         return list(connection.execute(sa.select(heartbeats.c.component).order_by(heartbeats.c.started_at)).scalars())
+
+
+def rows(url: str) -> dict[str, Component]:
+    with Database(url) as database, database.reading() as connection:
+        return {each.component: each for each in components(connection)}
 
 
 def words(path: Path) -> list[str]:
@@ -210,6 +217,87 @@ def test_a_stopped_worker_hands_back_what_it_cannot_finish(
     assert engine.result("slow", 20) == 1
     assert crew.stop(heir) == 0
     assert executors(url) == []
+
+
+def test_nobody_goes_on_with_work_that_still_runs_in_a_worker_that_is_leaving(
+    url: str, engine: Engine, crew: Crew, tmp_path: Path
+) -> None:
+    path, end = tmp_path / "steps", tmp_path / "end"
+    first = crew.add(url=url, end=str(end), grace=1, linger=3)
+    engine.start("pulse", [str(path)], id="pulse")
+    wait_until(lambda: len(words(path)) > 5)
+    heir = crew.add(url=url, ttl=20)
+    wait_until(lambda: len(executors(url)) == 2)
+    sample_jobs.end(first, signal.SIGTERM)
+    wait_until(lambda: end.exists())
+    assert crew.zygote.wait(first) == 0
+    crew.pids.remove(first)
+    assert end.read_text() == "stopped 1"
+    wait_until(lambda: f"long {heir}" in words(path))
+    path.with_name("steps.go").touch()
+    assert engine.result("pulse", 20) == heir
+    seen = [int(line.split()[1]) for line in words(path)]
+    assert set(seen) == {first, heir}
+    assert first not in seen[seen.index(heir) :], "both were in the step at the same time"
+
+
+def test_a_worker_that_is_leaving_beats_for_its_own_and_takes_over_nobody(
+    url: str, engine: Engine, crew: Crew, tmp_path: Path
+) -> None:
+    path, end = tmp_path / "steps", tmp_path / "end"
+    first = crew.add(url=url, end=str(end), grace=1, linger=5)
+    engine.start("pulse", [str(path)], id="pulse")
+    wait_until(lambda: words(path))
+    [mine] = executors(url)
+    other = crew.add(url=url)
+    wait_until(lambda: len(executors(url)) == 2)
+    time.sleep(2.5)  # until it would judge others
+    assert crew.kill(other) == -9
+    sample_jobs.end(first, signal.SIGTERM)
+    wait_until(lambda: end.exists())
+    before = rows(url)
+    time.sleep(3.5)  # longer than the other's silence may be
+    assert crew.zygote.poll(first) is None
+    after = rows(url)
+    assert after[mine].beat_at > before[mine].beat_at
+    assert {row.status for row in after.values()} == {"alive"}, "it claimed what it can no longer take over"
+    path.with_name("steps.go").touch()
+    assert crew.zygote.wait(first) == 0
+    crew.pids.remove(first)
+
+
+def test_a_worker_beats_again_after_the_database_was_away(
+    url: str, engine: Engine, crew: Crew, postgres: PostgresServer
+) -> None:
+    crew.add(url=url)
+    engine.start("job", [0], id="before")
+    assert engine.result("before", 40) == 1
+    [mine] = executors(url)
+    postgres.stop()
+    time.sleep(1)  # several beats
+    postgres.start()
+    back = rows(url)[mine].beat_at
+    wait_until(lambda: rows(url)[mine].beat_at > back)
+    engine.start("job", [1], id="afterwards")
+    assert engine.result("afterwards", 40) == 1
+
+
+def test_a_fault_while_taking_over_does_not_end_the_heartbeat(url: str, crew: Crew, tmp_path: Path) -> None:
+    dead = tmp_path / "missing" / "dead"  # the heir fails when it wants to note whom it buries
+    first = crew.add(url=url)
+    wait_until(lambda: executors(url))
+    [lost] = executors(url)
+    crew.add(url=url, dead=str(dead))
+    wait_until(lambda: len(executors(url)) == 2)
+    [mine] = set(executors(url)) - {lost}
+    assert crew.kill(first) == -9
+    wait_until(lambda: rows(url)[lost].status == "recovering")
+    failed = rows(url)[mine].beat_at
+    wait_until(lambda: rows(url)[mine].beat_at > failed + timedelta(seconds=1))
+    assert set(executors(url)) == {mine, lost}
+    dead.parent.mkdir()
+    wait_until(lambda: executors(url) == [mine])
+    assert len(words(dead)) == 1
 
 
 def test_two_workers_have_their_own_slots(url: str, engine: Engine, crew: Crew, tmp_path: Path) -> None:

@@ -133,6 +133,8 @@ def fork(command: dict[str, Any]) -> int:
         arm(command["fault"])
         module, _, name = command["function"].rpartition(".")
         code = getattr(importlib.import_module(module), name)(**command["arguments"]) or 0
+    except SystemExit as leaving:
+        code = int(leaving.code or 0)
     except BaseException:
         traceback.print_exc()
     finally:

@@ -80,6 +80,23 @@ def test_a_server_that_is_no_postgresql() -> None:
             other.kill()
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("passwrd=y", "passwrd"),
+        ("connect_timeout=abc", "connect_timeout"),
+        ("sslmode=nonsense", "nonsense"),
+        ("keepalives=x", "keepalives"),
+    ],
+)
+def test_an_option_of_the_address_that_does_not_fit(options: str, words: str) -> None:
+    error = refusal(f"postgresql://u:{SECRET}@127.0.0.1:9/db?{options}")
+    assert isinstance(error, DatabaseUnreachable)
+    assert "An option in the address" in error.message
+    assert words in error.message
+    assert "question mark" in error.hint
+
+
 def test_a_database_and_a_user_that_the_server_does_not_have(postgres: PostgresServer) -> None:
     for url in (postgres.url("no_such_database"), postgres.url().replace(f"{postgres.user}@", f"nobody:{SECRET}@")):
         error = refusal(url)

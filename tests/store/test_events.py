@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -26,7 +28,10 @@ decision.made coaching.sent nudge.sent review.requested review.completed questio
 question.expired question.reminded lock.granted lock.denied lock.released lock.expired conflict.detected
 alert.stuck_task alert.deadlock alert.build_failed alert.component_down alert.budget work.assigned lesson.recorded
 lesson.reinforced lesson.weakened lesson.promoted lesson.superseded metric.recorded component.started component.stopped
-component.heartbeat"""
+component.heartbeat
+agent.answered agent.called agent.fault agent.said agent.spent check.run question.advised reminder.sent
+session.asked session.ended session.interrupted session.resumed session.started session.stop_asked
+session.stopped session.waiting task.state"""
 
 
 def put(database: Database, *given: NewEvent) -> list[int]:
@@ -342,3 +347,23 @@ def test_a_reader_whose_notices_are_cut_off_goes_on(database: Database) -> None:
     put(database, note(1))
     thread.join(30)
     assert values(seen) == [1]
+
+
+@pytest.mark.timeout(60)
+def test_threads_that_all_need_the_first_event_type_at_once_find_it() -> None:
+    code = (
+        "import sys, threading\n"
+        "from touchline.store.event_types import known_type\n"
+        "sys.setswitchinterval(1e-6)\n"
+        "together, wrong = threading.Barrier(16), []\n"
+        "def ask():\n"
+        "    together.wait()\n"
+        "    try: known_type('component.heartbeat')\n"
+        "    except Exception as error: wrong.append(error)\n"
+        "threads = [threading.Thread(target=ask) for _ in range(16)]\n"
+        "for each in threads: each.start()\n"
+        "for each in threads: each.join()\n"
+        "sys.exit(repr(wrong) if wrong else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

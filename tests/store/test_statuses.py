@@ -54,7 +54,7 @@ def test_a_record_moves_along_its_edges_only(database: Database) -> None:
         with pytest.raises(StatusError) as told:
             move(connection, "tasks", id, "complete")
         assert str(told.value) == (
-            f"tasks {id}: 'failed' cannot become 'complete'. Allowed from here: pending, in_progress, skipped."
+            f"tasks {id}: 'failed' cannot become 'complete'. Allowed from here: pending, in_progress, skipped, blocked."
         )
         with pytest.raises(StatusError, match="is 'failed', not 'pending'"):
             move(connection, "tasks", id, "in_progress", expect="pending")

@@ -3,6 +3,10 @@
 A lease ends by release or by expiry, never by hope: whoever writes for a holder checks the token in the transaction of
 the write (`check_token`). The same holder may ask again and gets a new token; the old one is stale then, so that what
 is left of a crashed run cannot write beside its successor. Denied requests are recorded as waits.
+
+A holder is named after what its leases live as long as. A job's own name outlives the process that runs it: whoever
+goes on with the job asks again under that name, and meanwhile nobody takes its files. `in_process` names a holder that
+dies with its process: what it has is given back as soon as that process is found dead (`release_dead`).
 """
 
 from __future__ import annotations
@@ -74,6 +78,11 @@ def file_resource(path: str) -> str:
     if plain.startswith(("/", "../")) or plain in (".", ".."):
         raise InputError(f"{path!r} is no path inside the repository.", hint="Give it relative to the top folder.")
     return f"file:{plain}"
+
+
+def in_process(executor: str, what: str) -> str:
+    """The name of a holder whose leases shall not outlive a process, by the executor's name (`Flow.executor`)."""
+    return f"{executor}/{what}"
 
 
 def acquire(
@@ -150,6 +159,18 @@ def release(
         freed = _delete(connection, "lock.released", mine)
         _settle(connection, moment, gone + freed)
         fault_point("lease.released")
+        return tuple(lease.resource for lease in freed)
+
+
+def release_dead(database: Database, executor: str, now: datetime | None = None) -> tuple[str, ...]:
+    """Give back what the holders of a dead process have and wait for. What was freed is returned."""
+    prefix = in_process(executor, "")
+    with database.writing() as connection:
+        moment = enter(connection, now)
+        gone = _sweep(connection, moment)
+        connection.execute(wait_rows.delete().where(_begins(wait_rows.c.waiter, prefix)))
+        freed = _delete(connection, "lock.released", _begins(leases.c.holder, prefix), reason="holder_died")
+        _settle(connection, moment, gone + freed)
         return tuple(lease.resource for lease in freed)
 
 
@@ -243,13 +264,20 @@ def _sweep(connection: sa.Connection, now: datetime) -> list[Ended]:
 
 
 def _delete(
-    connection: sa.Connection, why: Literal["lock.released", "lock.expired"], which: sa.ColumnElement[bool]
+    connection: sa.Connection,
+    why: Literal["lock.released", "lock.expired"],
+    which: sa.ColumnElement[bool],
+    reason: str = "",
 ) -> list[Ended]:
-    rows = connection.execute(leases.delete().where(which).returning(leases)).all()
-    return [
-        Ended(type=why, resource=row.resource, holder=row.holder, token=row.token, expires_at=row.expires_at)
-        for row in sorted(rows, key=lambda row: row.resource)
-    ]
+    rows = connection.execute(leases.delete().where(which).returning(leases)).mappings().all()
+    names = ("resource", "holder", "token", "expires_at")
+    ended = [Ended(type=why, reason=reason, **{name: row[name] for name in names}) for row in rows]
+    return sorted(ended, key=lambda lease: lease.resource)
+
+
+def _begins(column: sa.Column[str], prefix: str) -> sa.ColumnElement[bool]:
+    """Not by LIKE, which takes capital and small letters for the same on SQLite."""
+    return sa.func.substr(column, 1, len(prefix)) == prefix
 
 
 def _settle(

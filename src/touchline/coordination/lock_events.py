@@ -37,6 +37,8 @@ class Ended:
     holder: str
     token: int
     expires_at: datetime
+    reason: str = ""
+    """Why it was released, when not by its holder."""
 
 
 def granted(
@@ -84,6 +86,8 @@ def ended(gone: Iterable[Ended], woken: Sequence[Wait]) -> list[NewEvent]:
         }
         if lease.type == "lock.expired":
             payload["expires_at"] = written(lease.expires_at)
+        elif lease.reason:
+            payload["reason"] = lease.reason
         told.append(NewEvent(type=lease.type, payload=payload, source=SOURCE))
     return told
 

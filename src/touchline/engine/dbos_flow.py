@@ -38,7 +38,7 @@ class DbosFlow:
         self.id = id
         self.engine = engine
         self._database = database
-        self._executor = executor
+        self.executor = executor
 
     def step(self, name: str, work: Callable[..., Any], *args: Any, tries: int = 1) -> Any:
         options: StepOptions = {"name": name}
@@ -117,7 +117,7 @@ class DbosFlow:
 
     def must_stop(self) -> bool:
         job = self.engine.status(self.id)
-        return job is None or job.state is not State.RUNNING or job.executor != self._executor
+        return job is None or job.state is not State.RUNNING or job.executor != self.executor
 
 
 def _kept(connection: sa.Connection, key: str) -> Any:

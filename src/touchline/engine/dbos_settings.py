@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from touchline.store.database import sqlite_address
+from touchline.store.database import patience, sqlite_address
 from touchline.store.locks import process_lock
 from touchline.store.place import Place
 
@@ -30,18 +30,17 @@ SCHEMA = "touchline_engine"
 """On PostgreSQL the engine's tables stand in a schema of their own, apart from ours."""
 LOCAL = "local"
 """The executor's name on SQLite: there is one at a time, so the next one goes on where the last one died."""
-POLL_SECONDS = 0.25
+POLL_SECONDS = 0.5
 BUSY_SECONDS = 30
+IDLE_SECONDS = 60
+"""How long a transaction on PostgreSQL may do nothing, unless the address or the server says otherwise."""
+_IDLE = "idle_in_transaction_session_timeout"
 
 
 def connect(place: Place) -> sa.Engine:
     """A connection pool to the engine's own database."""
     if place.path is None:
-        # A client that froze inside a transaction must not hold its locks for ever.
-        options = {"options": "-c idle_in_transaction_session_timeout=60000", "connect_timeout": 10}
-        return sa.create_engine(
-            place.engine_url, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=options
-        )
+        return _server_pool(place.engine_url)
     engine = sa.create_engine(
         sqlite_address(place.engine_url),
         pool_size=10,
@@ -60,6 +59,21 @@ def connect(place: Place) -> sa.Engine:
             "foreign_keys=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
+
+    return engine
+
+
+def _server_pool(url: str) -> sa.Engine:
+    engine = sa.create_engine(url, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=patience(url))
+
+    @event.listens_for(engine, "connect")
+    def _(connection: Any, _record: object) -> None:
+        # A client that froze inside a transaction must not hold its locks for ever. Not said in the connection's
+        # options: those of the address, or of PGOPTIONS, would be lost.
+        connection.execute(
+            f"select set_config('{_IDLE}', '{IDLE_SECONDS}s', false) where current_setting('{_IDLE}') = '0'"
+        )
+        connection.commit()
 
     return engine
 

@@ -167,11 +167,16 @@ class Watch:
         self._strays_at = time.monotonic()
         self._beat, self._ttl = beat_seconds, ttl_seconds
         self._stop = threading.Event()
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="touchline-heartbeat", daemon=True)
         self._steady_since: float | None = None
 
     def start(self) -> None:
         self._thread.start()
+
+    def only_beat(self) -> None:
+        """This process takes no more work: go on beating for what it still runs, and leave the others alone."""
+        self._closing.set()
 
     def stop(self) -> None:
         self._stop.set()
@@ -193,6 +198,8 @@ class Watch:
             alive = beat(connection, self._executor)
         if not alive:
             self.fenced.set()
+            return
+        if self._closing.is_set():
             return
         moment = time.monotonic()
         if self._steady_since is None:

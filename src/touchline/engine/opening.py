@@ -37,12 +37,10 @@ def supervisor_lock(path: Path) -> Path:
     return path.with_name(path.name + ".supervisor.lock")
 
 
-@contextmanager
-def supervising(place: Place) -> Iterator[None]:
+def _right_to_run(place: Place) -> HeldLock | None:
     """Be the one process that runs the work of a SQLite file. The system takes the right back when it dies."""
     if place.path is None:
-        yield
-        return
+        return None
     path = supervisor_lock(place.path)
     path.parent.mkdir(parents=True, exist_ok=True)
     held = HeldLock.take(path)
@@ -54,9 +52,10 @@ def supervising(place: Place) -> Iterator[None]:
         )
     try:
         path.write_text(str(os.getpid()), encoding="ascii")
-        yield
-    finally:
+    except BaseException:
         held.release()
+        raise
+    return held
 
 
 class Station:
@@ -84,6 +83,9 @@ class Station:
             # The row comes first: work booked on a name without one would belong to nobody.
             with database.writing() as connection:
                 announce(connection, self.executor)
+        elif when_dead is not None:
+            # Only one process at a time has this name and we have the right to it: whoever had it before is dead.
+            when_dead(self.executor)
         self.engine = DbosDriver(
             connect(place),
             workbook,
@@ -110,16 +112,27 @@ class Station:
         return self.watch is not None and self.watch.fenced.is_set()
 
     def close(self, *, grace: float = 0.0) -> int:
-        """Stop; how many workflows were still running. The others, or the next start, go on with them."""
-        if self._left is not None:
-            return self._left
-        self._left = self.engine.close(grace=grace)
-        if self.watch is not None:
-            self.watch.stop()
-            if not self.fenced:
-                with self._database.writing() as connection:
-                    leave(connection, self.executor, unfinished=self._left)
+        """Stop; how many workflows are still running. They stay this process's own: call `hand_over`, then end it."""
+        if self._left is None:
+            if self.watch is not None:
+                self.watch.only_beat()
+            self._left = self.engine.close(grace=grace)
+            if not self._left:
+                self.hand_over()
         return self._left
+
+    def hand_over(self) -> None:
+        """Let the others go on with what was left, at once instead of when this process has been silent for long.
+
+        With work left, only as the last thing before the process ends: its threads may still be in a step. On SQLite
+        there is nothing to do: the right to the file ends with the process.
+        """
+        if self.watch is None:
+            return
+        self.watch.stop()
+        if not self.fenced:
+            with self._database.writing() as connection:
+                leave(connection, self.executor, unfinished=self._left or 0)
 
 
 @contextmanager
@@ -134,15 +147,24 @@ def running_engine(
     ttl: float = TTL_SECONDS,
     poll: float = POLL_SECONDS,
 ) -> Iterator[Station]:
-    """Run the work of a database in this process. Raises `EngineError` when a SQLite file has its supervisor."""
+    """Run the work of a database in this process. Raises `EngineError` when a SQLite file has its supervisor.
+
+    `when_dead` is called for executors found dead, and on SQLite at the start for whoever ran the file before.
+    """
     if ttl < 2 * beat:
         raise EngineError(f"A worker that beats every {beat:g} s would look dead after {ttl:g} s.")
-    with supervising(place):
+    right = _right_to_run(place)
+    unfinished = 0
+    try:
         station = Station(place, database, workbook, slots=slots, when_dead=when_dead, beat=beat, ttl=ttl, poll=poll)
         try:
             yield station
         finally:
-            station.close()
+            unfinished = station.close()
+    finally:
+        # While a thread is still in a step nobody else may go on with it: the right then ends with the process.
+        if right is not None and not unfinished:
+            right.release()
 
 
 def _written(path: Path) -> str:

@@ -163,6 +163,11 @@ class Flow(Protocol):
     def id(self) -> str: ...
 
     @property
+    def executor(self) -> str:
+        """The process that runs this now. Another one after a takeover: use it in steps, not to decide between them."""
+        ...
+
+    @property
     def engine(self) -> Engine:
         """For starting and answering others from inside: `start`, `park`, `answer` and `send` with a `key` are
         idempotent, so they need no step of their own."""
@@ -211,6 +216,6 @@ class Flow(Protocol):
         ...
 
 
-WhenDead = Callable[[str], None]
+WhenDead = Callable[[str], object]
 """Called with the name of an executor found dead, after its work was moved: give back what it held. It may be called
-twice for one executor when the caller dies too."""
+twice for one executor when the caller dies too, and for one that held nothing."""

@@ -1,14 +1,26 @@
-"""How long is ended work kept? Until somebody says what may go; running and waiting work stays, with all it needs."""
+"""How long is ended work kept? For a month; running and waiting work stays, with all it needs.
+
+Only the engine's records of steps go. What a session or a build was, and the event log, stay.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from touchline.engine.port import Engine
+from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.log_tables import step_results
+
+KEPT = timedelta(days=30)
+"""Long enough to look into what went wrong, short enough that the engine's tables do not grow for ever."""
+
+
+def forget_old(engine: Engine, database: Database) -> int:
+    """What every process that runs work does when it starts."""
+    return forget_ended(engine, database, now() - KEPT)
 
 
 def forget_ended(engine: Engine, database: Database, before: datetime) -> int:

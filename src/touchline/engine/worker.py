@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Literal, NoReturn
 
-from touchline.engine.children import children_folder, end_leftovers
 from touchline.engine.dbos_settings import POLL_SECONDS
 from touchline.engine.executors import BEAT_SECONDS, TTL_SECONDS
 from touchline.engine.opening import running_engine
 from touchline.engine.port import WhenDead
 from touchline.engine.workbook import BOOK, Workbook
+from touchline.processes.children import children_folder, end_leftovers
 from touchline.store.database import Purpose
 from touchline.store.migrate import open_database
 from touchline.store.place import Place
 
 GRACE_SECONDS = 20.0
+_LOG = logging.getLogger("touchline.engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +35,11 @@ class WorkerEnd:
     reason: Literal["stopped", "fenced"]
     """`fenced`: it was silent for so long that the others took over its work; start it anew."""
     unfinished: int
-    """Workflows handed back half-way. Their threads may still be in a step: end the process, with `leave`."""
+    """Workflows that are half-way, their threads perhaps still in a step: end the process, with `leave`."""
     leftovers: int
     """Processes of an earlier worker on this machine that had to be ended at the start."""
+    hand_over: Callable[[], None]
+    """Lets the others go on with what is unfinished. `leave` calls it, as the last thing."""
 
 
 def run_worker(
@@ -45,6 +49,7 @@ def run_worker(
     stop: threading.Event | None = None,
     workbook: Workbook = BOOK,
     when_dead: WhenDead | None = None,
+    ready: Callable[[], None] = lambda: None,
     beat: float = BEAT_SECONDS,
     ttl: float = TTL_SECONDS,
     poll: float = POLL_SECONDS,
@@ -52,7 +57,8 @@ def run_worker(
     purpose: Purpose = "user",
 ) -> WorkerEnd:
     """Run the queues until `stop` is set, or SIGTERM or SIGINT comes (in the main thread); then finish what runs within
-    `grace` seconds and hand back the rest. `slots`: for every queue, or by queue; None leaves what the workbook says.
+    `grace` seconds; the rest is handed back by `leave`. `slots`: for every queue, or by queue; None leaves what the
+    workbook says. `ready` is called when this process has the right to run the work, and runs it.
     """
     stop = stop or threading.Event()
     leftovers = end_leftovers(children_folder(place, env=os.environ, home=Path.home()))
@@ -65,11 +71,17 @@ def run_worker(
             place, database, workbook, slots=slots, when_dead=when_dead, beat=beat, ttl=ttl, poll=poll
         ) as station,
     ):
+        ready()
         while not stop.wait(0.2) and not station.fenced:
             pass
         # A fenced worker has nothing to finish: its work is running elsewhere.
         left = station.close(grace=0.0 if station.fenced else grace)
-        return WorkerEnd(reason="fenced" if station.fenced else "stopped", unfinished=left, leftovers=leftovers)
+        return WorkerEnd(
+            reason="fenced" if station.fenced else "stopped",
+            unfinished=left,
+            leftovers=leftovers,
+            hand_over=station.hand_over,
+        )
 
 
 def leave(end: WorkerEnd, code: int) -> NoReturn:
@@ -77,7 +89,13 @@ def leave(end: WorkerEnd, code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     if end.unfinished:
-        os._exit(code)
+        try:
+            end.hand_over()
+        except Exception as error:
+            # The database is away: the others will notice by our silence.
+            _LOG.warning("the work could not be handed over: %s", error)
+        finally:
+            os._exit(code)
     raise SystemExit(code)
 
 

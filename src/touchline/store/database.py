@@ -60,15 +60,25 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Turn the driver's errors into ones that say what to do. Constraint violations stay what they are."""
+        try:
+            yield
+        except exc.DBAPIError as error:
+            if is_explained(error):
+                raise explained(error, self.url, self.busy_seconds) from error
+            raise
+
+    @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A connection to look with; nothing written here is kept. Each statement sees one state of the database."""
-        with _told(self.url, self.busy_seconds), self.engine.connect() as connection:
+        with self.explaining(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction: all of it is kept, or none."""
-        with _told(self.url, self.busy_seconds), self.engine.connect() as connection:
+        with self.explaining(), self.engine.connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             with connection.begin() if not self.sqlite else _kept(connection):
@@ -87,7 +97,7 @@ def _kept(connection: sa.Connection) -> Iterator[None]:
 
 def _engine(url: str, busy_seconds: float) -> sa.Engine:
     if not url.startswith("sqlite"):
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=_patience(url))
+        return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=patience(url))
     engine = sa.create_engine(sqlite_address(url), connect_args={"timeout": busy_seconds, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
@@ -107,7 +117,7 @@ def _engine(url: str, busy_seconds: float) -> sa.Engine:
 
 def _looking_engine(url: str) -> sa.Engine:
     if not url.startswith("sqlite"):
-        engine = sa.create_engine(url, connect_args=_patience(url))
+        engine = sa.create_engine(url, connect_args=patience(url))
         # One snapshot for all that is read on a connection.
         return engine.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
     path = quote(url.removeprefix("sqlite:///"))
@@ -123,7 +133,7 @@ def _looking_engine(url: str) -> sa.Engine:
     return sa.create_engine(sqlite_address(url), creator=connect)
 
 
-def _patience(url: str) -> dict[str, int]:
+def patience(url: str) -> dict[str, int]:
     """Without a limit a host that drops packets is waited for over two minutes. The address may set its own."""
     return {} if "connect_timeout=" in url else {"connect_timeout": LOOK_SECONDS}
 
@@ -156,14 +166,3 @@ def _refuse_read_only(path: Path) -> None:
                 f"{each} is read-only.",
                 hint="Give this user the right to read and write it, or name another place with --database.",
             )
-
-
-@contextmanager
-def _told(url: str, busy_seconds: float) -> Iterator[None]:
-    """Turn the driver's errors into ones that say what to do. Constraint violations stay what they are."""
-    try:
-        yield
-    except exc.DBAPIError as error:
-        if is_explained(error):
-            raise explained(error, url, busy_seconds) from error
-        raise

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import exc
 
-from touchline.errors import DatabaseUnreachable, StoreError
+from touchline.errors import DatabaseUnreachable, ServerAway, StoreError
 from touchline.store.place import Place
 
 
@@ -90,6 +90,12 @@ _MEANINGS = (
         "Raise max_connections of the server, or run fewer workers.",
     ),
     _Meaning(
+        ("invalid connection option", "bad value for", "invalid sslmode value", "invalid integer value"),
+        DatabaseUnreachable,
+        "An option in the address of {where} does not fit: {words}.",
+        "Correct what follows the question mark in the address.",
+    ),
+    _Meaning(
         ("failed to resolve host", "could not translate host name", "name or service not known"),
         DatabaseUnreachable,
         "The host in {where} is not known.",
@@ -97,13 +103,16 @@ _MEANINGS = (
     ),
     _Meaning(
         ("connection refused", "timeout expired", "timed out", "network is unreachable", "no route to host"),
-        DatabaseUnreachable,
+        ServerAway,
         "Nothing answers at {where}.",
         "Check host and port, and that PostgreSQL runs there and listens.",
     ),
     _Meaning(
-        ("server closed the connection", "terminating connection", "connection is lost", "the database system is"),
-        DatabaseUnreachable,
+        (
+            *("server closed the connection", "terminating connection", "connection is lost", "the database system is"),
+            *("the connection is closed", "connection already closed", "57p01", "57p02", "57p03", "08006", "08003"),
+        ),
+        ServerAway,
         "{where} broke off; what was not committed is not written.",
         "Start PostgreSQL again if it is down, then go on.",
     ),
@@ -130,4 +139,7 @@ def is_explained(error: exc.DBAPIError) -> bool:
     if isinstance(error.orig, sqlite3.DatabaseError):
         # SQLite's way to say that a file is no database; its other errors are of classes below this one.
         return type(error.orig) is sqlite3.DatabaseError
+    if error.statement is None and getattr(error.orig, "sqlstate", None) is None:
+        # The address itself: psycopg refuses it before it asks the server.
+        return True
     return getattr(error.orig, "sqlstate", None) in ("42501", "25006")

@@ -10,7 +10,7 @@ from itertools import groupby
 import sqlalchemy as sa
 
 from touchline.store.database import Database
-from touchline.store.events import EVERYTHING, Event, check_patterns, read
+from touchline.store.events import EVERYTHING, Event, check_patterns, of_types, read
 from touchline.store.log_tables import events
 
 
@@ -55,7 +55,7 @@ def before_since(database: Database, since: datetime) -> int:
 def _conditions(wanted: Wanted) -> Iterator[sa.ColumnElement[bool]]:
     columns = events.c
     if "*" not in wanted.patterns:
-        yield sa.or_(*(_like(each) for each in wanted.patterns))
+        yield of_types(wanted.patterns)
     if wanted.sources:
         yield columns.source.in_(list(wanted.sources))
     if wanted.since is not None:
@@ -67,11 +67,6 @@ def _conditions(wanted: Wanted) -> Iterator[sa.ColumnElement[bool]]:
     ):
         if value is not None:
             yield column == value
-
-
-def _like(pattern: str) -> sa.ColumnElement[bool]:
-    escaped = pattern.replace("/", "//").replace("%", "/%").replace("_", "/_")
-    return events.c.type.like(escaped.replace("*", "%"), escape="/")
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,7 @@ read (`upcast`); nothing in the log is ever edited.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -52,6 +53,7 @@ class EventType:
 
 
 KNOWN: dict[str, EventType] = {}
+_LOADING, _LOADED = threading.Lock(), threading.Event()
 
 
 def register(event_type: EventType) -> None:
@@ -106,11 +108,14 @@ def wrong_version(found: EventType, version: int) -> EventError:
 
 
 def _all() -> dict[str, EventType]:
-    # The data is read at the first use, not at import.
-    if "idea.created" not in KNOWN:
-        from touchline.store.known_events import load
+    # The data is read at the first use, not at import; by one thread, and the others wait until it has them all.
+    if not _LOADED.is_set():
+        with _LOADING:
+            if not _LOADED.is_set():
+                from touchline.store.known_events import load
 
-        load()
+                load()
+                _LOADED.set()
     return KNOWN
 
 

@@ -185,10 +185,15 @@ def _selected(patterns: tuple[str, ...], sources: tuple[str, ...]) -> sa.Select[
         *(c.idea_id, c.spec_id, c.build_id, c.task_id, c.session_id),
     ).where(c.seq > sa.bindparam("after", type_=c.seq.type), c.seq <= sa.bindparam("upto", type_=c.seq.type))
     if "*" not in patterns:
-        query = query.where(sa.or_(sa.false(), *(_like(each) for each in patterns)))
+        query = query.where(of_types(patterns))
     if sources:
         query = query.where(c.source.in_(list(sources)))
     return query.order_by(c.seq).limit(sa.bindparam("most", type_=sa.Integer))
+
+
+def of_types(patterns: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Does an event's type fit one of the patterns?"""
+    return sa.or_(sa.false(), *(_like(each) for each in patterns))
 
 
 def _like(pattern: str) -> sa.ColumnElement[bool]:

@@ -21,19 +21,36 @@ spec.revision_requested: by! text!
 build.requested: by repository
 build.primed: tasks:i
 build.started: repository
-build.completed: complete:i failed:i skipped:i seconds:n
+build.completed: complete:i failed:i skipped:i seconds:n outcome
 build.stopped: reason! detail
 build.resume: by reason
 
 task.started: attempt:i! worker
+task.state: before! after!
 task.completed: attempt:i commit seconds:n changed:l
 task.failed: reason! detail attempt:i
 task.retry: reason! detail attempt:i
 task.skipped: reason!
 task.blocked: reason! waits_for
 
-turn.started: number:i! agent
-turn.ended: number:i! ended! exit_code:i stop_kind
+session.asked: task! agent
+session.started: agent! model repository workspace base_commit sandbox sandbox_why version
+session.resumed: by message run:i
+session.interrupted: number:i! beginnings:i! heard:i how
+session.waiting: question! number:i
+session.stop_asked: by!
+session.stopped: by! number:i
+session.ended: status! reason! delivery detail turns:i tokens:i cost_usd:n seconds:n
+check.run: number:i! command! how! exit_code:i verified:f! passed:i failed:i skipped:i collected:i seconds:n why
+
+turn.started: number:i! agent kind text
+turn.ended: number:i! ended! exit_code:i stop_kind detail stopped seconds:n cost_usd:n
+agent.said: number:i! text!
+agent.called: number:i! call! tool! args:o
+agent.answered: number:i! call! failed:f! exit_code:i text
+agent.spent: number:i! model input:i! output:i! cache_read:i cache_write:i
+agent.fault: number:i! kind! text! status:i fatal:f
+reminder.sent: number:i! text! rule
 decision.requested: subject! text! options:l
 decision.made: action! reason! message evidence:o
 coaching.sent: tier! text! rule
@@ -43,6 +60,7 @@ review.completed: review! verdict! guidance
 
 question.asked: question! kind! text! blocking:f
 question.answered: question! answer! answer_source!
+question.advised: question! answer! by
 question.expired: question! answer answer_source
 question.reminded: question! number:i
 
@@ -50,7 +68,7 @@ lock.granted: resource! holder! token:i! expires_at priority:i
 lock.denied: resource! holder! held_by reason priority:i
 lock.released: resource! holder! token:i reason waiters:l
 lock.expired: resource! holder! token:i expires_at waiters:l
-conflict.detected: resource requester owner kind members:l change_request text
+conflict.detected: resource requester owner kind members:l change_request text lines:l
 
 alert.stuck_task: alert! severity! text! subject seconds:n
 alert.deadlock: alert! severity! text! subject members:l

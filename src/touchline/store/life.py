@@ -32,7 +32,7 @@ LIVES: Mapping[str, str] = {
         pending     -> in_progress blocked skipped complete
         in_progress -> complete failed blocked skipped pending
         blocked     -> pending in_progress skipped failed
-        failed      -> pending in_progress skipped
+        failed      -> pending in_progress skipped blocked
         skipped     -> pending
         complete    ->""",
     "attempts": """
@@ -48,8 +48,8 @@ LIVES: Mapping[str, str] = {
         waiting   -> running failed dropped stopped
         suspended -> running failed dropped stopped
         stopped   -> running
-        delivered ->
-        failed    ->
+        delivered -> running
+        failed    -> running
         dropped   ->""",
     "questions": """
         open         -> answered expired acknowledged dismissed withdrawn
@@ -79,6 +79,9 @@ LIVES: Mapping[str, str] = {
         denied    ->
         withdrawn ->
         done      ->""",
+    "reservations": """
+        held    -> settled
+        settled -> held""",
     # A claim that ran out is claimed again. A late success counts wherever the row is by then: it was sent.
     "outbox": """
         pending -> sending sent

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from touchline.errors import DatabaseUnreachable
 
 VARIABLE = "TOUCHLINE_DATABASE_URL"
-Origin = Literal["given", "environment", "project", "user"]
+Origin = Literal["given", "environment", "settings", "project", "user"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,9 @@ def data_folder(env: Mapping[str, str], home: Path) -> Path:
     """The platform's folder for a program's data."""
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "touchline"
-    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "touchline"
+    given = Path(env.get("XDG_DATA_HOME", ""))
+    # The XDG rules: a relative path is to be ignored.
+    return (given if given.is_absolute() else home / ".local" / "share") / "touchline"
 
 
 def normalised(address: str) -> str:

@@ -18,7 +18,9 @@ from touchline.store.life import edges, first_status, may_move
 
 COUNTERS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("attempts",),
-    "sessions": ("turns", "continuations", "failures"),
+    "builds": ("runs",),
+    "sessions": ("turns", "continuations", "failures", "runs"),
+    "turns": ("beginnings",),
     "reviews": ("streak",),
     "preferences": ("times",),
     "lessons": ("sightings",),

@@ -22,9 +22,9 @@ from touchline.store.schema import (
     word_column,
 )
 
-from touchline.store import log_tables  # isort: skip
+from touchline.store import log_tables, spend_tables  # isort: skip
 
-__all__ = ["log_tables", "metadata"]
+__all__ = ["log_tables", "metadata", "spend_tables"]
 
 # From an idea to tasks.
 ideas = table(
@@ -80,6 +80,13 @@ builds = table(
     text_column("repository"),
     word_column("base_commit", required=False),
     json_column("budget"),
+    json_column("settings"),
+    json_column("result"),
+    text_column("detail"),
+    text_column("workshop"),
+    word_column("head_commit", required=False),
+    sa.Column("wanted", sa.String(80), nullable=False, server_default="run"),
+    count_column("runs", 1),
     at_column("started_at"),
     at_column("ended_at"),
     at_column("created_at", required=True),
@@ -105,6 +112,10 @@ tasks = table(
     count_column("position"),
     count_column("attempts"),
     text_column("lesson"),
+    sa.Column("state", sa.String(80), nullable=False, server_default="setup"),
+    word_column("origin", required=False),
+    text_column("plan"),
+    json_column("data"),
     at_column("created_at", required=True),
     at_column("updated_at", required=True),
 )
@@ -138,6 +149,22 @@ sessions = table(
     count_column("continuations"),
     count_column("failures"),
     flag_column("nudged"),
+    json_column("asked"),
+    json_column("state"),
+    json_column("spent"),
+    text_column("repository"),
+    word_column("base_commit", required=False),
+    word_column("head_commit", required=False),
+    word_column("sandbox", required=False),
+    text_column("sandbox_why"),
+    word_column("marker", required=False),
+    count_column("runs", 1),
+    word_column("question_id", required=False),
+    word_column("stop_by", required=False),
+    at_column("stop_asked_at"),
+    word_column("delivery", required=False),
+    text_column("detail"),
+    json_column("result"),
     at_column("created_at", required=True),
     at_column("updated_at", required=True),
     at_column("ended_at"),
@@ -154,6 +181,15 @@ turns = table(
     word_column("stop_kind", required=False),
     text_column("final_text"),
     text_column("raw_path", None),
+    word_column("kind", required=False),
+    word_column("cli_session_id", required=False, size=200),
+    count_column("beginnings", 1),
+    count_column("first_call"),
+    word_column("stopped", required=False),
+    json_column("usage"),
+    number_column("cost_usd"),
+    number_column("seconds"),
+    json_column("check_run"),
     at_column("started_at", required=True),
     at_column("ended_at"),
     sa.UniqueConstraint("session_id", "number"),
@@ -214,6 +250,12 @@ questions = table(
     refers_to("ideas"),
     refers_to("tasks"),
     refers_to("sessions"),
+    word_column("agent", required=False, size=200),
+    word_column("trigger", required=False),
+    word_column("phase", required=False),
+    word_column("build_id", required=False),
+    flag_column("no_free_text"),
+    json_column("tags", "[]"),
     at_column("created_at", required=True),
     at_column("updated_at", required=True),
 )

@@ -75,8 +75,7 @@ class Wake:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._bell = bell_of(database.engine.url.render_as_string(hide_password=False))
-        self._listening: Any = None
-        """psycopg's own connection; SQLAlchemy has no word for notices."""
+        self._listening: sa.Connection | None = None
 
     def __enter__(self) -> Wake:
         return self
@@ -85,7 +84,9 @@ class Wake:
         self._hang_up()
 
     def mark(self) -> int:
-        """Taken before looking at the log, so that what comes in between is not slept through."""
+        """Taken before looking at the log, so that what comes in between is not slept through.
+
+        DatabaseUnreachable when the server does not answer."""
         if not self._database.sqlite:
             self._listen()
         return self._bell.rung
@@ -95,9 +96,11 @@ class Wake:
         if self._listening is None:
             self._bell.wait(mark, LOOK_SECONDS)
             return
+        # SQLAlchemy has no word for notices; psycopg does.
+        driver: Any = self._listening.connection.driver_connection
         try:
             for _ in range(LOOKS_TOLD):
-                if stop() or list(self._listening.notifies(timeout=LOOK_SECONDS, stop_after=1)):
+                if stop() or list(driver.notifies(timeout=LOOK_SECONDS, stop_after=1)):
                     return
         except Exception:
             # The server went away: reading will say so if it stays away. The next mark listens anew.
@@ -106,13 +109,17 @@ class Wake:
     def _listen(self) -> None:
         if self._listening is not None:
             return
-        # Never back into the pool: the next user would get our notices.
-        pooled = self._database.engine.raw_connection()
-        self._listening = pooled.driver_connection
-        pooled.detach()
-        self._listening.rollback()
-        self._listening.autocommit = True
-        self._listening.execute(f"listen {CHANNEL}")
+        with self._database.explaining():
+            connection = self._database.engine.connect()
+            try:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                # Never back into the pool: the next user would get our notices.
+                connection.detach()
+                connection.exec_driver_sql(f"listen {CHANNEL}")
+            except BaseException:
+                connection.close()
+                raise
+        self._listening = connection
 
     def _hang_up(self) -> None:
         if self._listening is not None:
