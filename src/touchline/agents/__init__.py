@@ -1,0 +1,1 @@
+"""Run a coding-agent CLI: a driver per CLI, sandboxes, workspaces."""
