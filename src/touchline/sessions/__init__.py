@@ -1,0 +1,1 @@
+"""A supervised conversation with a coding agent: turn, decision, act, until its result is delivered."""

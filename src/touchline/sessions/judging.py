@@ -1,0 +1,297 @@
+"""What is to be done about this stop? Gathers the facts of the turn, runs the declared check, and asks `decide`, once.
+
+Everything that is not a fact of the machine is decided in `supervision`; here the facts are put together.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from touchline.agents.environment import environment_for, secrets_in
+from touchline.agents.port import Driver, Level
+from touchline.agents.redaction import Redactor
+from touchline.sessions.checks import CheckRun, run_check, with_check
+from touchline.sessions.delivering import was_delivered
+from touchline.sessions.events import about
+from touchline.sessions.evidence import Evidence, evidence_of, shown
+from touchline.sessions.records import SessionRecord, TurnRecord, session_record, turns_of_session
+from touchline.sessions.reporting import Reported, reported_by
+from touchline.sessions.reviewing import may_review
+from touchline.sessions.room import Room
+from touchline.sessions.spending import spending_of
+from touchline.sessions.state import counters_of, thrash_from_json, work_of
+from touchline.sessions.wanted import Unwanted
+from touchline.sessions.watching import BUDGET, LOOP
+from touchline.store.append import append
+from touchline.store.tables import turns as turns_table
+from touchline.supervision.budgets import unknown_cost
+from touchline.supervision.coach import Plan
+from touchline.supervision.contract import Content, ContractCheck
+from touchline.supervision.decide import decide
+from touchline.supervision.evidence import Ledger
+from touchline.supervision.facts import Ended, steps_of
+from touchline.supervision.phases import missing_evidence
+from touchline.supervision.situation import Action, Decision, Situation
+from touchline.supervision.steering import pattern_report, reminder
+from touchline.supervision.stop import classify
+from touchline.supervision.stops import Kind, Stop
+
+COST_UNKNOWN = "cost_unknown"
+"""Money is limited and the CLI does not tell what it spends: going on would be spending in silence."""
+_PLAN_CHARACTERS = 200_000
+_OF_DEEDS = frozenset({"hedged_only", "no_proof_shown"})
+"""Why words alone are no completion, which is not asked of who may only read and plan."""
+_GOES_ON = frozenset({Action.CONTINUE, Action.STEER, Action.NUDGE, Action.RETRY, Action.REVIEW})
+
+
+_CLASSIFYING = threading.Lock()
+"""One at a time: it is all computing, and the first one compiles the patterns that every other would compile, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A decision as the workflow keeps it: plain values."""
+
+    action: str
+    reason: str
+    message: str = ""
+    delivery: str | None = None
+    tier: str | None = None
+    """Of the coaching, where there is some."""
+    missing: tuple[str, ...] = ()
+    fresh: bool = False
+    """A retry begins a new session of the CLI."""
+    delay_seconds: float = 0.0
+    seconds_allowed: float | None = None
+    work: dict[str, Any] = field(default_factory=dict)
+    stop_kind: str | None = None
+    note: str = ""
+    failures: int = 0
+    """Broken contracts in a row, this one included."""
+    nudged: bool = False
+    calls: int = 0
+    final_text: str = ""
+    recovered_by: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+    """What the contract's tokens came to."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    analysis: str = ""
+    """For a reviewer: the pattern analysis of the calls."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "missing": list(self.missing)}
+
+
+def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> dict[str, Any]:
+    """Judge the stop of turn `number`. Done again it gives the same, but for a check that runs again."""
+    with room.database.reading() as connection:
+        session = session_record(connection, id)
+        turns = tuple(turn for turn in turns_of_session(connection, id) if turn.number <= number)
+        delivered = was_delivered(connection, session, number)
+    driver = room.driver(session.agent)
+    work_turn = next(turn for turn in reversed(turns) if turn.kind != "nudge" or turn.number == 1)
+    evidence = evidence_of(driver, session, room.of(id), turns, judged=work_turn.number)
+    ended = _ended(turns[-1], session, turns)
+    reported = reported_by(session, evidence, limits=room.limits)
+    if turns[-1].kind == "nudge" and ended is not Ended.LIMIT:
+        ended = reported.turn.ended  # a nudge that failed changes nothing about the turn before it
+    stop = _stop(session, reported, evidence.ledger, evidence.first_call, ended, turns[-1], check=None)
+    ledger, check = evidence.ledger, None
+    if session.asked.check and _claims_completion(stop, reported.check) and not delivered:
+        check = _own_check(room, session, turns[-1], driver, must_stop)
+        ledger = with_check(ledger, check)
+        stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=check)
+    situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered)
+    decision = _not_in_silence(decide(situation, limits=room.limits), situation)
+    return _judged(decision, situation, reported, check, session, evidence).to_json()
+
+
+def _ended(turn: TurnRecord, session: SessionRecord, turns: Sequence[TurnRecord]) -> Ended:
+    """A turn that Touchline ended for a reason of its own has not failed: the reason is what is decided about."""
+    stopped = turn.stopped or ""
+    if stopped.startswith(LOOP):
+        return Ended.FINISHED
+    if stopped.startswith(BUDGET):
+        return Ended.LIMIT
+    seconds = session.asked.seconds
+    if turn.ended == Ended.TIMED_OUT and seconds is not None and spending_of(turns).seconds >= seconds:
+        return Ended.LIMIT
+    return Ended(turn.ended or Ended.UNKNOWN)
+
+
+def _stop(
+    session: SessionRecord,
+    reported: Reported,
+    ledger: Ledger,
+    first_call: int,
+    ended: Ended,
+    last: TurnRecord,
+    *,
+    check: CheckRun | None,
+) -> Stop:
+    if (last.stopped or "").startswith(LOOP):
+        return Stop(kind=Kind.STATUS, confidence=1.0, reason="stopped_at_loop")
+    phase = session.asked.in_phase
+    missing = missing_evidence(phase, ledger) if phase is not None else ()
+    if check is not None and not check.verified:
+        missing = (*missing, check.missing())
+    with _CLASSIFYING:
+        stop = classify(
+            reported.text,
+            ledger=ledger,
+            ended=ended,
+            task=session.asked.task,
+            phase_missing=missing,
+            first_call=first_call,
+        )
+    if session.asked.read_only and reported.check is not None and reported.check.content is Content.COMPLETE:
+        # A plan is words: it hopes, and has run nothing. What it says of the past is held against the record as ever.
+        rejected = tuple(each for each in stop.rejected if each not in _OF_DEEDS)
+        stop = replace(stop, rejected=rejected, missing=stop.missing if rejected else ())
+    if check is None:
+        return stop
+    if not check.verified and stop.kind is Kind.STATUS:
+        # The contract says that it is complete, whatever the prose sounds like; the check says that it is not.
+        stop = replace(stop, kind=Kind.COMPLETION, rejected=("phase_evidence_missing",), missing=missing)
+    # A check of our own ranks above words that can be read in more than one way.
+    return replace(stop, confidence=1.0)
+
+
+def _claims_completion(stop: Stop, check: ContractCheck | None) -> bool:
+    declared = check is not None and check.content is Content.COMPLETE and stop.kind is Kind.STATUS
+    broken = check is not None and check.content is not Content.COMPLETE
+    return not broken and (declared or stop.kind is Kind.COMPLETION)
+
+
+def _own_check(
+    room: Room, session: SessionRecord, turn: TurnRecord, driver: Driver, must_stop: Callable[[], bool]
+) -> CheckRun:
+    run = run_check(
+        cast(str, session.asked.check),
+        level=cast(Level, session.sandbox),
+        workspace=Path(session.workspace),
+        env=environment_for(room.env, driver=driver.name, allow=session.asked.environment),
+        records=room.records,
+        output=room.of(session.id) / f"check-{turn.number}.txt",
+        seconds=session.asked.check_seconds,
+        must_stop=Unwanted(room, session.id, must_stop),
+        redact=Redactor(secrets_in(room.env)).text,
+    )
+    told = {name: value for name, value in asdict(run).items() if name not in ("tail", "outcome", "runner")}
+    with room.database.writing() as connection:
+        query = turns_table.update().where(turns_table.c.id == turn.id)
+        connection.execute(query.values(check_run=run.to_json()))
+        event = about(session.id, "check.run", number=turn.number, verified=run.verified, why=run.why(), **told)
+        append(connection, [event])
+    return run
+
+
+def _situation(
+    session: SessionRecord,
+    turns: Sequence[TurnRecord],
+    reported: Reported,
+    stop: Stop,
+    ledger: Ledger,
+    ended: Ended,
+    *,
+    delivered: bool,
+) -> Situation:
+    asked, state = session.asked, session.state
+    thrash = thrash_from_json(state.thrash)
+    work = work_of(state.work, task=asked.task, phase=asked.in_phase, plan=_plan(session), workflow_id=session.job)
+    told = thrash_from_json(state.reminded)
+    if thrash is not None and told is not None and reminder(thrash, reminded=told) is None:
+        # It was told in mid-turn and went on: the next rung is not to tell it again.
+        work = replace(work, steered=max(1, work.steered))
+    spending = spending_of(turns, base=state.turns_base, failures=reported.failures)
+    return Situation(
+        stop=stop,
+        ended=ended,
+        fault=reported.turn.fault,
+        ledger=ledger,
+        delivered=delivered,
+        budget=asked.budget,
+        spending=spending,
+        reviewer=may_review(asked.reviewer, asked.budget, spending),
+        contract=reported.check,
+        recovery=reported.recovery,
+        thrash=thrash,
+        work=work,
+    )
+
+
+def _plan(session: SessionRecord) -> Plan | None:
+    """The plan as it is now. One that leads out of the workspace by a link is not read."""
+    path = session.asked.plan
+    if path is None:
+        return None
+    workspace = Path(session.workspace)
+    place = Path(path) if Path(path).is_absolute() else workspace / path
+    try:
+        if not Path(path).is_absolute() and not place.resolve().is_relative_to(workspace.resolve()):
+            return Plan(path=path)
+        with open(place, encoding="utf-8", errors="replace", opener=_plain) as file:
+            return Plan(path=path, text=file.read(_PLAN_CHARACTERS))
+    except OSError:
+        return Plan(path=path)
+
+
+def _plain(path: str, flags: int) -> int:
+    """A plain file and nothing else: a pipe that the agent put in its place would be waited on for ever."""
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path} is no plain file.")
+    return handle
+
+
+def _not_in_silence(decision: Decision, situation: Situation) -> Decision:
+    if decision.action not in _GOES_ON or not unknown_cost(situation.budget, situation.spending):
+        return decision
+    words = (
+        f"Money is limited to {situation.budget.usd:g} USD, but the agent does not tell what it spends, so it was not "
+        f"continued. Open: {decision.message or decision.reason}"
+    )
+    return replace(
+        decision, action=Action.DELIVER, message=words, delivery="unresolved", coaching=None, missing=(COST_UNKNOWN,)
+    )
+
+
+def _judged(
+    decision: Decision,
+    situation: Situation,
+    reported: Reported,
+    check: CheckRun | None,
+    session: SessionRecord,
+    evidence: Evidence,
+) -> Judged:
+    unknown = decision.missing == (COST_UNKNOWN,)
+    steps = steps_of([part for each in evidence.turns for part in each.parts])
+    return Judged(
+        action=str(decision.action),
+        reason=COST_UNKNOWN if unknown else str(decision.reason),
+        message=decision.message,
+        delivery=decision.delivery,
+        tier=decision.coaching.tier if decision.coaching is not None else None,
+        missing=() if unknown else decision.missing,
+        fresh=decision.session == "new",
+        delay_seconds=decision.delay_seconds,
+        seconds_allowed=decision.seconds_allowed,
+        work=counters_of(decision.work),
+        stop_kind=str(situation.stop.kind),
+        note=situation.stop.note,
+        failures=reported.failures,
+        nudged=session.state.nudged or decision.action is Action.NUDGE,
+        calls=situation.ledger.calls,
+        final_text=reported.text,
+        recovered_by=reported.check.recovered_by if reported.check is not None else "",
+        values=dict(reported.check.values) if reported.check is not None else {},
+        evidence=shown(situation.ledger, situation.stop, check),
+        analysis=pattern_report(steps, len(evidence.turns) * 2 + 1),
+    )

@@ -1,0 +1,89 @@
+"""What is a reviewer shown of a session? Its task, its plan as it is now, and what it really called, newest last.
+
+Calls come from the raw streams: a reviewer who sees only prompts and closing words cannot say why calls fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from touchline.agents.environment import secrets_in
+from touchline.agents.redaction import Redactor
+from touchline.sessions.raw import heard
+from touchline.sessions.records import SessionRecord, turns_of_session
+from touchline.sessions.room import Room
+from touchline.supervision.facts import Step, steps_of
+from touchline.supervision.review import Message, Request
+from touchline.supervision.sameness import shorten
+
+_CALLS = 40
+"""The newest calls that are shown; the request has a limit in tokens besides."""
+_COMMAND = 300
+_LINES = 6
+_CHARACTERS = 700
+_PLAN_CHARACTERS = 20_000
+
+
+def request_for(room: Room, connection: sa.Connection, session: SessionRecord, judged: Mapping[str, Any]) -> Request:
+    """The request about a session whose last stop was judged so."""
+    asked = session.asked
+    turns = turns_of_session(connection, session.id)
+    redact = Redactor(secrets_in(room.env)).text
+    return Request(
+        origin="planning" if asked.read_only else "coding",
+        used=len(turns),
+        limit=asked.turns or len(turns),
+        task_id=asked.task_id or session.id,
+        task_type=session.phase or "task",
+        requirements=asked.task,
+        plan=plan_text(session),
+        analysis=f"{judged['analysis']}\n{judged['message']}",
+        context=[Message(role=m.role, text=redact(m.text)) for m in _context(room, session, turns)],
+        streak=session.state.streak,
+    )
+
+
+def plan_text(session: SessionRecord) -> str:
+    """The plan's words, or its path with the reason why they cannot be read. A link that leads out is not followed."""
+    path = session.asked.plan
+    if not path:
+        return ""
+    workspace = Path(session.workspace)
+    place = Path(path) if Path(path).is_absolute() else workspace / path
+    try:
+        if not Path(path).is_absolute() and not place.resolve().is_relative_to(workspace.resolve()):
+            return f"{path} (it leads out of the workspace and was not read)"
+        with place.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_PLAN_CHARACTERS)
+    except OSError as error:
+        return f"{path} (it cannot be read: {error.strerror})"
+
+
+def _context(room: Room, session: SessionRecord, turns: Any) -> Iterator[Message]:
+    driver, folder = room.driver(session.agent), room.of(session.id)
+    found: list[list[Step]] = []
+    for turn in turns:
+        parts = heard(driver, session, folder, turn).parts
+        found.append(list(steps_of(list(parts))))
+    left_out = max(0, sum(map(len, found)) - _CALLS)
+    for turn, steps in zip(turns, found, strict=True):
+        yield Message(role="user", text=turn.prompt)
+        shown, left_out = steps[left_out:], max(0, left_out - len(steps))
+        yield from (Message(role="call", text=call_words(step)) for step in shown)
+        yield Message(role="agent", text=turn.final_text)
+
+
+def call_words(step: Step) -> str:
+    """A call with how it ended; of one that failed, what the error says first."""
+    result = step.result
+    if result is None:
+        return f"{shorten(step.call, _COMMAND)} -> no result was heard"
+    code = "" if result.exit_code is None else f" (exit code {result.exit_code})"
+    if not step.failed:
+        return f"{shorten(step.call, _COMMAND)} -> ok{code}"
+    lines = [line for line in result.text.splitlines() if line.strip()][:_LINES]
+    return f"{shorten(step.call, _COMMAND)} -> FAILED{code}\n" + "\n".join(lines)[:_CHARACTERS]

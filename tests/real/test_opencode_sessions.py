@@ -1,0 +1,33 @@
+"""OpenCode through the durable session loop, by the Agent Client Protocol; the rehearsal server plays its model.
+
+It takes seconds to start, so each session shows several things.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.real.circles import SpokenTo
+from tests.real.completions import Completions
+from tests.real.contracts import Contracts
+from tests.real.killed import Killed
+
+from touchline.rehearsal.pointing import Cli
+
+CLI: Cli = "opencode"
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group(CLI)]
+
+
+class TestCompletions(Completions):
+    pass
+
+
+class TestContracts(Contracts):
+    tells_all_tokens = False
+
+
+class TestCircles(SpokenTo):
+    pass
+
+
+class TestKilled(Killed):
+    pass

@@ -1,0 +1,58 @@
+"""What a dead process left half-way is put in order at the next start, once."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tests.sessions.house import House
+
+from touchline.sessions.asked import Asked
+from touchline.sessions.raw import prune
+from touchline.sessions.reconciling import reconcile
+from touchline.store.statuses import create, move
+
+pytestmark = pytest.mark.timeout(120)
+
+ANSWERS = "turns:\n  - {text: The answer is 42.}\n"
+
+
+def row(house: House, id: str, asked: Asked, status: str) -> None:
+    with house.database.writing() as connection:
+        create(connection, "sessions", id=id, agent="", task_text=asked.task, asked=asked.to_json())
+        if status != "starting":
+            move(connection, "sessions", id, status)
+
+
+def test_a_session_whose_workflow_never_began_is_started_once(house: House) -> None:
+    row(house, "session_lost", house.ask(ANSWERS, task="What is the answer?"), "starting")
+    assert reconcile(house.engine, house.database).started == ("session_lost",)
+    assert house.rest("session_lost").session.status == "delivered"
+    assert reconcile(house.engine, house.database).started == ()
+
+
+def test_a_session_whose_workflow_is_gone_fails_with_a_reason(house: House) -> None:
+    row(house, "session_gone", house.ask(ANSWERS), "running")
+    house.engine.start("session.nowhere", [], id="session_gone/run-1", delay=3600)
+    house.engine.cancel("session_gone/run-1")
+    assert reconcile(house.engine, house.database).failed == ("session_gone",)
+    story = house.story("session_gone")
+    assert (story.session.status, story.session.reason) == ("failed", "lost")
+    assert len(story.of("session.ended")) == 1
+    assert [status for _, status in story.parcels] == ["sent"], "whoever waits for the result is told, once"
+    assert reconcile(house.engine, house.database).failed == ()
+
+
+def test_old_streams_are_pruned_and_those_of_open_sessions_kept(tmp_path: Path) -> None:
+    for name, age in (("old", 100), ("open", 100), ("new", 1), ("newest", 0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "turn-1.jsonl").write_bytes(b"x" * 1000)
+        at = time.time() - age * 86_400
+        for path in (folder / "turn-1.jsonl", folder):
+            os.utime(path, (at, at))
+    assert prune(tmp_path, keep={"open"}, days=90, most=10**9) == ("old",)
+    assert prune(tmp_path, keep={"open"}, days=90, most=2000) == ("new",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["newest", "open"]
