@@ -1,0 +1,53 @@
+"""Which backend answers for the configured model?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import assert_never
+
+from touchline.models.asking import SECONDS, Asker, Backend
+from touchline.models.cache import Cache
+from touchline.models.naming import parse_model
+
+VARIABLE = "TOUCHLINE_MODEL"
+
+
+def model_line(env: Mapping[str, str], given: str = "") -> str:
+    """The configured model: the one that was given, else the environment's; empty when there is none."""
+    return given.strip() or env.get(VARIABLE, "").strip()
+
+
+def asker_for(
+    line: str,
+    *,
+    cache: Path | None = None,
+    seconds: float = SECONDS,
+    records: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Asker:
+    """An asker for one line of configuration. ModelError when the line is empty or fits nothing; nothing is started.
+
+    `env` is where an agent CLI and the key for a compatible server are looked for; None is this process's own.
+    Providers read their keys from this process's environment.
+    """
+    name = parse_model(line)
+    env = os.environ if env is None else env
+    backend: Backend
+    match name.backend:
+        case "provider" | "compatible":
+            from touchline.models.provider import ProviderModel
+
+            backend = ProviderModel(name, env=env)
+        case "cli":
+            from touchline.models.agent_cli import AgentModel
+
+            backend = AgentModel(name, env=env, records=records)
+        case "scripted":
+            from touchline.models.scripted import ScriptedModel
+
+            backend = ScriptedModel(Path(name.target))
+        case _:  # pragma: no cover
+            assert_never(name.backend)
+    return Asker(name=name, backend=backend, cache=Cache(cache) if cache is not None else None, seconds=seconds)

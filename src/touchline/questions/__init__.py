@@ -1,0 +1,1 @@
+"""What must go to a person: one question, kept until it is answered, whoever dies meanwhile."""

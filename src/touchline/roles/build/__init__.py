@@ -1,0 +1,1 @@
+"""From an approved task graph to commits that were checked."""

@@ -1,0 +1,98 @@
+"""How does a person start, pause, stop and resume a build? One word each, safe to be said twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from touchline.engine.port import Engine
+from touchline.errors import BuildError
+from touchline.roles.build.building import QUEUE, WORKFLOW
+from touchline.roles.build.changes import create_build, tell, update_build
+from touchline.roles.build.escalating import fresh_start
+from touchline.roles.build.rows import BuildRow, build_row, list_builds, tasks_of
+from touchline.roles.build.settings import BuildSettings
+from touchline.roles.specification.keeping import SpecRow, read_files
+from touchline.store.columns import new_id
+from touchline.store.database import Database
+from touchline.store.statuses import bump
+from touchline.store.tables import builds
+
+
+def start_build(
+    engine: Engine,
+    database: Database,
+    spec: SpecRow,
+    *,
+    repository: Path,
+    settings: BuildSettings,
+    id: str | None = None,
+) -> str:
+    """Start a build of an approved specification; its id. With an `id` of the caller's, again is no second start."""
+    if spec.status != "approved":
+        raise BuildError(
+            f"The specification {spec.id} is {spec.status}, not approved.", hint=f"touchline spec approve {spec.id}"
+        )
+    _, planned = read_files(spec)
+    id = id or new_id("build")
+    with database.writing() as connection:
+        if connection.execute(sa.select(builds.c.id).where(builds.c.id == id)).first() is None:
+            _require_no_other(connection, spec.id)
+            create_build(
+                connection,
+                id=id,
+                spec_id=spec.id,
+                repository=str(repository),
+                settings=settings,
+                planned=planned,
+            )
+    engine.start(WORKFLOW, [id], id=f"{id}/run-1", queue=QUEUE)
+    return id
+
+
+def _require_no_other(connection: sa.Connection, spec: str) -> None:
+    """Two builds of one specification would do the same work twice, and write into the same tasks.md."""
+    for build in list_builds(connection, statuses=("requested", "primed", "running"), limit=1000):
+        if build.spec_id == spec:
+            raise BuildError(
+                f"The build {build.id} of this specification is {build.status}.",
+                hint=f"touchline build follow {build.id}",
+            )
+
+
+def want(database: Database, id: str, wanted: str) -> BuildRow:
+    """Ask a running build to pause or to stop. It ends within seconds; a pause lets running tasks come to their end."""
+    with database.writing() as connection:
+        build = build_row(connection, id)
+        if build.ended:
+            raise BuildError(f"The build {build.id} is {build.status}.", hint=f"touchline build resume {build.id}")
+        update_build(connection, build.id, wanted=wanted)
+        return build_row(connection, build.id)
+
+
+def resume_build(
+    engine: Engine, database: Database, id: str, *, retry: bool = True, settings: BuildSettings | None = None
+) -> str:
+    """Go on where it stopped; its id. With `retry`, tasks that failed or were blocked get a fresh start. `settings`
+    take the place of those it had, such as a higher limit."""
+    with database.writing() as connection:
+        build = build_row(connection, id)
+        if build.status == "complete":
+            raise BuildError(f"The build {build.id} is complete.", hint=f"touchline apply {build.id}")
+        if not build.ended:
+            raise BuildError(f"The build {build.id} is {build.status}.", hint=f"touchline build follow {build.id}")
+        changed = {} if settings is None else {"settings": settings.to_json(), "budget": settings.budget}
+        update_build(connection, build.id, wanted="run", **changed)
+        if retry:
+            _fresh(connection, build.id)
+        run = bump(connection, "builds", build.id, "runs")
+        tell(connection, build.id, "build.resume", by="person")
+    engine.start(WORKFLOW, [build.id], id=f"{build.id}/run-{run}", queue=QUEUE)
+    return build.id
+
+
+def _fresh(connection: sa.Connection, build: str) -> None:
+    for row in tasks_of(connection, build):
+        if row.task.status in ("failed", "blocked", "skipped"):
+            fresh_start(connection, row.id, why="resumed")

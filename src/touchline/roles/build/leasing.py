@@ -1,0 +1,77 @@
+"""Whose is a task's file now? Leases keep two tasks, or two builds, from working on one file at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from touchline.coordination.leases import Denied, acquire, all_leases, file_resource, release, renew
+from touchline.coordination.ownership import owner_of
+from touchline.errors import LeaseError
+from touchline.roles.build.rows import TaskRow, task_row
+from touchline.sessions.room import Room
+from touchline.store.events import Ids
+from touchline.store.tables import waits
+
+
+def take(room: Room, row: TaskRow) -> bool:
+    """Lease the task's file. A refusal is recorded as a wait, which the release wakes."""
+    if not row.task.file:
+        return True
+    got = acquire(
+        room.database,
+        holder=row.holder,
+        resources=[file_resource(row.task.file)],
+        priority=row.task.priority,
+        ids=Ids(build=row.build_id, task=row.id),
+    )
+    return not isinstance(got, Denied)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How the files of some tasks stand."""
+
+    owners: Mapping[str, str]
+    """By path."""
+    holders: Mapping[str, str]
+    waiting: frozenset[str]
+    """Holders whose wait is recorded."""
+
+
+def standing_in(connection: sa.Connection, rows: Sequence[TaskRow]) -> Standing:
+    """Who owns, holds and waits for the tasks' files."""
+    files = {file_resource(row.task.file): row.task.file for row in rows if row.task.file}
+    return Standing(
+        holders={files[each.resource]: each.holder for each in all_leases(connection) if each.resource in files},
+        owners={path: owner for name, path in files.items() if (owner := owner_of(connection, name))},
+        waiting=frozenset(connection.execute(sa.select(waits.c.waiter)).scalars()),
+    )
+
+
+def keep_alive(room: Room, rows: Sequence[TaskRow]) -> None:
+    """Renew what running tasks hold; one that expired while the machine slept is taken again, if it is still free."""
+    with room.database.reading() as connection:
+        held = {row.id: all_leases(connection, holder=row.holder) for row in rows}
+    for row in rows:
+        try:
+            for lease in held[row.id]:
+                renew(room.database, holder=lease.holder, token=lease.token)
+        except LeaseError:
+            take(room, row)
+        if not held[row.id]:
+            take(room, row)
+
+
+def let_go(room: Room, row: TaskRow) -> None:
+    """Give back what a task holds and waits for; who waits for it is woken."""
+    release(room.database, holder=row.holder)
+
+
+def give_back(room: Room, id: str) -> None:
+    """The same, by the task's id."""
+    with room.database.reading() as connection:
+        row = task_row(connection, id)
+    let_go(room, row)

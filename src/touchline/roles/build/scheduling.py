@@ -1,0 +1,220 @@
+"""What does a build do next? Looks at the tasks and at what people want, and waits until there is something to do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from touchline.engine.port import Engine
+from touchline.errors import DatabaseUnreachable
+from touchline.roles.build.failures import Failure, FailureDecision, decide_failure
+from touchline.roles.build.leasing import keep_alive, standing_in, take
+from touchline.roles.build.readiness import readiness
+from touchline.roles.build.rows import BuildRow, TaskRow, build_row, tasks_of
+from touchline.roles.build.states import State
+from touchline.roles.build.stopping import Halt, Progress, StopReason, why_stop
+from touchline.sessions.room import Room
+from touchline.store.columns import now
+
+POLL_SECONDS = 0.2
+RENEW_SECONDS = 300.0
+LOOK_SECONDS = 3.0
+"""How often running tasks are compared for overlapping lines, and looked for in the engine."""
+AWAY_SECONDS = 300.0
+"""How long a database that does not answer is waited for."""
+_KINDS = {
+    **{str(failure): failure for failure in Failure},
+    "completion_rejected": Failure.VALIDATION,
+    "rejected_again": Failure.VALIDATION,
+    "cap_reached": Failure.VALIDATION,
+    "contract_failed": Failure.VALIDATION,
+    "no_change": Failure.VALIDATION,
+    "budget_exhausted": Failure.VALIDATION,
+    "limit_reached": Failure.VALIDATION,
+    "timed_out": Failure.VALIDATION,
+    "thrash_stopped": Failure.VALIDATION,
+}
+"""Which failure the word is that a run ended with; every other word is none that the rules know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """What the build does now."""
+
+    start: tuple[str, ...] = ()
+    """Ids of tasks to start."""
+    again: tuple[tuple[str, str], ...] = ()
+    """Tasks to be tried again, with the reason."""
+    skip: tuple[tuple[str, str], ...] = ()
+    escalate: tuple[tuple[str, str], ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
+    """Tasks that the database calls running and that nothing runs."""
+    halt: Halt | None = None
+    done: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, as the workflow keeps them."""
+        halt = None if self.halt is None else {"reason": str(self.halt.reason), "detail": self.halt.detail}
+        return {**asdict(self), "halt": halt}
+
+
+def wait_for_work(
+    room: Room,
+    id: str,
+    engine: Engine,
+    must_stop: Callable[[], bool],
+    look: Callable[[BuildRow, Sequence[TaskRow]], object],
+) -> dict[str, Any]:
+    """Wait until something can be done, and say what. `look` is called now and then while tasks run.
+
+    Nothing found because the database does not answer is no answer: it is asked again, and in the end the error raised.
+    """
+    looked = renewed = answered = time.monotonic()
+    while not must_stop():
+        try:
+            with room.database.reading() as connection:
+                build, rows = build_row(connection, id), tasks_of(connection, id)
+            answered = time.monotonic()
+        except DatabaseUnreachable:
+            if time.monotonic() - answered > AWAY_SECONDS:
+                raise
+            time.sleep(POLL_SECONDS * 5)
+            continue
+        following = next_of(room, build, rows)
+        if following is not None:
+            return following.to_json()
+        moment, running = time.monotonic(), [row for row in rows if row.running]
+        if moment - looked > LOOK_SECONDS:
+            looked = moment
+            if lost := _lost(room, engine, running):
+                return Next(lost=lost).to_json()
+            if len(running) > 1:
+                look(build, running)
+        if moment - renewed > RENEW_SECONDS:
+            renewed = moment
+            keep_alive(room, running)
+        time.sleep(POLL_SECONDS)
+    return Next().to_json()
+
+
+def next_of(room: Room, build: BuildRow, rows: Sequence[TaskRow]) -> Next | None:
+    """What can be done now; None when there is nothing but waiting."""
+    running = [row for row in rows if row.running]
+    if build.wanted == "stop":
+        return Next(halt=why_stop(_progress(build, rows)))
+    decided = _after_failures(rows, build)
+    if decided is not None:
+        return decided
+    settings = build.settings
+    halt = why_stop(_progress(build, rows), max_failed=settings.max_failed, max_seconds=settings.max_seconds)
+    if halt is not None:
+        # A pause lets what runs come to its end; every other reason ends it, which the caller does.
+        return None if halt.reason is StopReason.PAUSED and running else Next(halt=halt)
+    pending = sorted(
+        (row for row in rows if row.task.status == "pending"), key=lambda row: -row.task.priority
+    )  # stable: the order of the plan among equals
+    blocked = [row.task.id for row in rows if row.task.status == "blocked"]
+    if not pending and not running and not blocked:
+        return Next(done=True)
+    # Who waits for a person works on nothing, so another task may have its place.
+    free = settings.parallel - sum(row.state is not State.QUESTION for row in running)
+    following, waits = _startable(room, build, rows, pending, free)
+    if following is not None or running:
+        return following
+    if blocked:
+        return Next(halt=Halt(reason=StopReason.ESCALATED, detail=f"{', '.join(blocked)}: a person must decide."))
+    if waits:
+        return None  # for another build's lease
+    open_ones = ", ".join(row.task.id for row in pending)
+    return Next(halt=Halt(reason=StopReason.NOTHING_READY, detail=f"{open_ones}: the file belongs to somebody else."))
+
+
+def decision_for(row: TaskRow, *, may_install: bool) -> FailureDecision:
+    """The decision about a task whose run failed."""
+    ended = row.ended
+    kind = Failure.OTHER if ended.get("how") == "escalate" else _KINDS.get(str(ended.get("reason")), Failure.OTHER)
+    detail = str(ended.get("detail") or "")
+    decision = decide_failure(kind, attempts=max(1, row.tries), detail=detail, may_install=may_install)
+    if ended.get("final") and decision.then == "retry":
+        return FailureDecision(then="skip", failure=decision.failure, why=decision.why)
+    return decision
+
+
+def _progress(build: BuildRow, rows: Sequence[TaskRow]) -> Progress:
+    undecided = [row for row in rows if row.task.status == "failed" and not row.ended.get("decided")]
+    kinds = {decision_for(row, may_install=False).failure: row for row in undecided}
+    broken = kinds.get(Failure.ENVIRONMENT)
+    words = "" if broken is None else str(broken.ended.get("detail", "")).strip().partition("\n")[0]
+    return Progress(
+        tasks=[row.task for row in rows if row not in undecided],
+        seconds=(now() - build.started_at).total_seconds() if build.started_at else 0.0,
+        stop_requested=build.wanted == "stop",
+        pause_requested=build.wanted == "pause",
+        over_budget=Failure.BUDGET in kinds,
+        environment="" if broken is None else f"{broken.task.id}: {words}",
+    )
+
+
+def _startable(
+    room: Room, build: BuildRow, rows: Sequence[TaskRow], pending: Sequence[TaskRow], free: int
+) -> tuple[Next | None, bool]:
+    """Tasks that may run now, their files leased, or those that never will; and whether one waits for a lease."""
+    statuses = {row.task.id: row.task.status for row in rows}
+    with room.database.reading() as connection:
+        files = standing_in(connection, pending)
+    start: list[str] = []
+    never: list[tuple[str, str]] = []
+    waits = False
+    for row in pending:
+        ready = readiness(row.task, statuses, us=build.id, owners=files.owners, holders=files.holders)
+        if ready.why == "never":
+            never.append((row.id, f"It {ready}."))
+        elif ready.ready and len(start) < free and take(room, row):
+            start.append(row.id)
+        elif ready.why == "leased":
+            waits = True
+            if row.holder not in files.waiting:
+                take(room, row)  # refused, which is recorded as a wait
+    if never:
+        return Next(skip=tuple(never), start=tuple(start)), waits
+    return (Next(start=tuple(start)) if start else None), waits
+
+
+def _after_failures(rows: Sequence[TaskRow], build: BuildRow) -> Next | None:
+    """What follows from runs that failed and were not dealt with yet."""
+    found: dict[str, list[tuple[str, str]]] = {"again": [], "skip": [], "escalate": []}
+    for row in rows:
+        if row.task.status != "failed" or row.ended.get("decided"):
+            continue
+        if row.ended.get("how") == "stopped":
+            found["escalate"].append((row.id, "A person stopped its agent."))
+            continue
+        decision = decision_for(row, may_install=build.settings.may_install)
+        match decision.then:
+            case "retry" | "rebase" | "install" | "back_off":
+                found["again"].append((row.id, decision.why))
+            case "skip" | "escalate":
+                found[decision.then].append((row.id, decision.why))
+            case "stop_build":
+                pass  # seen by `why_stop`
+    if not any(found.values()):
+        return None
+    return Next(again=tuple(found["again"]), skip=tuple(found["skip"]), escalate=tuple(found["escalate"]))
+
+
+def _lost(room: Room, engine: Engine, running: Sequence[TaskRow]) -> tuple[tuple[str, str], ...]:
+    """Running tasks whose workflow has ended without ending them."""
+    jobs = {row.id: engine.status(row.job) for row in running}
+    ended = {id: job for id, job in jobs.items() if job is not None and job.state.ended}
+    if not ended:
+        return ()
+    with room.database.reading() as connection:
+        # The workflow ends after the row does: only who is still called running now is lost.
+        still = {row.id: row for row in tasks_of(connection, running[0].build_id) if row.running}
+    return tuple(
+        (id, f"What ran it has ended half-way: {job.error or job.state}")
+        for id, job in ended.items()
+        if id in still and still[id].job == job.id
+    )

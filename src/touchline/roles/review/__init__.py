@@ -1,0 +1,1 @@
+"""The architect: verdicts, guidance, answers; never the author of the work."""

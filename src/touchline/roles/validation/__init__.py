@@ -1,0 +1,1 @@
+"""Does it work? What the target repository has is found, run in the sandbox, and reported as it was."""
