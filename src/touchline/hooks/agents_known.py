@@ -1,0 +1,117 @@
+"""Where does each agent look for hooks, and what is put there? Data about agents; `install` reads and writes files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from touchline.hooks.dialects import EVENTS
+from touchline.supervision.values import value
+
+Level = Literal["project", "local", "user"]
+
+TIMEOUT = 15
+"""Seconds an agent waits for a hook before it goes on by itself; the hook gives up sooner."""
+
+
+@value
+class Home:
+    """An agent's settings files, as far as hooks go."""
+
+    agent: str
+    title: str
+    project: str
+    """The file in a project."""
+    local: str | None
+    """The file in a project that is not shared with others."""
+    user: str
+    """The file under the person's own folder for this agent."""
+    user_variable: str
+    """The variable that moves that folder."""
+    user_folder: str
+    """That folder, seen from the home folder, where nothing moves it."""
+    advice: str = ""
+    """What a person has to do besides."""
+
+
+HOMES: Mapping[str, Home] = {
+    "claude": Home(
+        agent="claude",
+        title="Claude Code",
+        project=".claude/settings.json",
+        local=".claude/settings.local.json",
+        user="settings.json",
+        user_variable="CLAUDE_CONFIG_DIR",
+        user_folder=".claude",
+    ),
+    "codex": Home(
+        agent="codex",
+        title="Codex",
+        project=".codex/hooks.json",
+        local=None,
+        user="hooks.json",
+        user_variable="CODEX_HOME",
+        user_folder=".codex",
+        advice="Codex runs a new hook only after you trusted it: start codex and look at /hooks.",
+    ),
+    "gemini": Home(
+        agent="gemini",
+        title="Gemini CLI",
+        project=".gemini/settings.json",
+        local=None,
+        user=".gemini/settings.json",
+        user_variable="GEMINI_CLI_HOME",
+        user_folder="",
+        advice="Gemini CLI runs a project's hooks only in a folder that you trust, and warns of new ones.",
+    ),
+    "opencode": Home(
+        agent="opencode",
+        title="OpenCode",
+        project=".opencode/plugins/touchline.js",
+        local=None,
+        user="opencode/plugins/touchline.js",
+        user_variable="XDG_CONFIG_HOME",
+        user_folder=".config",
+    ),
+}
+
+
+def settings_file(home: Home, level: Level, *, folder: Path, env: Mapping[str, str]) -> Path | None:
+    """The file of that level; None where the agent has no such level."""
+    if level == "user":
+        given = env.get(home.user_variable, "")
+        return (Path(given) if given else Path(env.get("HOME") or Path.home()) / home.user_folder) / home.user
+    named = home.project if level == "project" else home.local
+    return None if named is None else folder / named
+
+
+def hook_command(agent: str) -> str:
+    """The shell command of a hook.
+
+    It ends well whatever happens: agents take some exit codes of a hook for an order to stop, and Python leaves with
+    one of these when Touchline has been removed.
+    """
+    entry = Path(__file__).with_name("entry.py")
+    return f"{shlex.join([sys.executable, '-I', '-S', str(entry), agent])} 2>/dev/null || true"
+
+
+def hooks_of(agent: str) -> dict[str, Mapping[str, Any]]:
+    """What is put at each event of an agent."""
+    seconds = TIMEOUT * 1000 if agent == "gemini" else TIMEOUT
+    hook = {"type": "command", "command": hook_command(agent), "timeout": seconds}
+    if agent == "gemini":
+        hook = {"name": "touchline", **hook}
+    return dict.fromkeys(EVENTS[agent], hook)
+
+
+def entry_of(command: str) -> str | None:
+    """The program that an installed command starts, to see whether it is still there."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    return next((word for word in words if word.endswith(f"hooks{os.sep}entry.py")), None)

@@ -1,0 +1,201 @@
+"""What has the agent done in this session? The ledger, kept between stops and added to from the transcript's growth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from time import monotonic, sleep
+
+from touchline.hooks.dialects import Heard
+from touchline.hooks.memory import Memory
+from touchline.hooks.quick import LOOK_BACK
+from touchline.supervision.evidence import Command, Commit, Ledger, TestRun, Weakened, Write
+from touchline.supervision.facts import Call, Event, Prompt, Result, Turn, steps_of
+from touchline.supervision.ledger import ledger_of
+from touchline.supervision.values import as_dict, replace, value
+from touchline.transcripts.lines import lines_of
+from touchline.transcripts.session_log import SessionLog, turns_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PATIENCE = 0.6
+"""Seconds that the transcript is waited for."""
+PAUSE = 0.02
+AT_MOST = 32_000_000
+"""Bytes read of one turn; beyond, its beginning is left out."""
+KEPT = 400
+"""Entries of each kind kept between stops: claims are about the latest."""
+
+
+@value
+class Evidence:
+    """What is known at a stop."""
+
+    ledger: Ledger
+    first_call: int
+    """Index of the first call since a person spoke."""
+    task: str = ""
+    last_text: str = ""
+
+
+def gather(heard: Heard, memory: Memory) -> Evidence:
+    """The evidence up to now; what was newly read is remembered. Raises `OSError` for an unreadable transcript."""
+    if not heard.transcript:
+        return _added(Evidence(ledger=Ledger(), first_call=0), (_from_journal(memory),), heard)
+    kept = memory.load("evidence.json")
+    kept = kept if isinstance(kept, dict) and kept.get("path") == heard.transcript else {}
+    known = Evidence(
+        ledger=_ledger(kept.get("ledger")), first_call=_whole(kept.get("first_call")), task=str(kept.get("task", ""))
+    )
+    start, new = _written(heard, kept, memory.state)
+    turns = tuple(_turns(heard.agent, new))
+    now = settled = _added(known, turns, heard)
+    if (waiting := _waits_from(new, turns)) is not None:
+        # A call whose result is not written yet is read again at the next stop, with all that follows it.
+        new = new[:waiting]
+        settled = _added(known, _turns(heard.agent, new), heard)
+    memory.save(
+        "evidence.json",
+        {
+            "path": heard.transcript,
+            "offset": start + len(new),
+            "first_call": settled.first_call,
+            "task": settled.task[:8_000],
+            "ledger": _as_json(settled.ledger),
+        },
+    )
+    return now
+
+
+def _added(known: Evidence, turns: Iterable[Turn], heard: Heard) -> Evidence:
+    """The evidence with that of more turns."""
+    ledger, first_call, task, last_text = known.ledger, known.first_call, known.task, ""
+    for turn in turns:
+        if turn.cwd is None:
+            # A log read from its middle does not say where the agent works.
+            turn = replace(turn, cwd=heard.cwd or None)
+        if asked := _asked(turn):
+            first_call, task = ledger.calls, asked
+        ledger = ledger_of(turn, ledger)
+        last_text = turn.final_text or last_text
+    return Evidence(ledger=ledger, first_call=first_call, task=task, last_text=last_text)
+
+
+def _waits_from(lines: bytes, turns: Sequence[Turn]) -> int | None:
+    """Where the line of the first call begins that has no result yet; None when there is none."""
+    open_calls = [step.call.id for turn in turns[-1:] for step in steps_of(turn) if step.result is None]
+    places = [at for name in open_calls if (at := lines.find(name.encode("utf-8", "replace"))) >= 0]
+    return lines.rfind(b"\n", 0, min(places)) + 1 if places else None
+
+
+def _asked(turn: Turn) -> str:
+    """What the turn was asked for; a helper's prompt is the agent's own, and a coach's word in the middle none."""
+    if turn.prompt:
+        return turn.prompt
+    first = turn.events[0] if turn.events else None
+    return first.text if isinstance(first, Prompt) else ""
+
+
+def _written(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, bytes]:
+    """As `_grown`, once the agent has written down the message it stopped with, and so all before it.
+
+    Claude Code starts its hooks first and writes a moment later: without the last results, work that was proved
+    would be sent back.
+    """
+    mark = _mark_of(heard.last_message) if heard.agent == "claude" else b""
+    until = monotonic() + PATIENCE
+    while True:
+        start, new = _grown(heard, kept, state)
+        if mark in new or monotonic() >= until:
+            return start, new
+        sleep(PAUSE)
+
+
+def _mark_of(message: str) -> bytes:
+    """The longest piece of the message that JSON writes as it is."""
+    plain = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "\n" for c in message)
+    return max(plain.split("\n"), key=len)[:400].encode()
+
+
+def _grown(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, bytes]:
+    """Where reading goes on, and the whole lines from there."""
+    with open(heard.transcript, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        start = kept.get("offset")
+        if not isinstance(start, int) or not 0 <= start <= size:
+            begun = state.get("begun")
+            start = begun if isinstance(begun, int) and 0 <= begun <= size else max(0, size - LOOK_BACK)
+        start = max(start, size - AT_MOST)
+        file.seek(max(0, start - 1))
+        new = file.read(size - max(0, start - 1))
+    if start:
+        # From the middle of a line the rest of it is passed over; right behind a line end nothing is.
+        passed = new.find(b"\n") + 1
+        start, new = (start - 1 + passed, new[passed:]) if passed else (size, b"")
+    return start, new[: new.rfind(b"\n") + 1]
+
+
+def _turns(agent: str, lines: bytes) -> Iterator[Turn]:
+    from io import BytesIO
+
+    log, skip = _reader(agent)
+    return turns_of(log, lines_of(BytesIO(lines)), skip=skip)
+
+
+def _reader(agent: str) -> tuple[SessionLog, Callable[[bytes], object]]:
+    if agent == "codex":
+        from touchline.transcripts import codex_log
+
+        return codex_log.CodexLog(), codex_log.skip
+    if agent == "gemini":
+        from touchline.transcripts.gemini_log import GeminiLog
+        from touchline.transcripts.session_log import nothing_skipped
+
+        return GeminiLog(project=None), nothing_skipped
+    from touchline.transcripts import claude_log
+
+    return claude_log.ClaudeLog(), claude_log.skip
+
+
+def _from_journal(memory: Memory) -> Turn:
+    """Without a transcript: the calls that the hooks saw."""
+    events: list[Event] = []
+    for entry in memory.calls():
+        if len(entry) == 6 and isinstance(entry[2], dict):
+            index, tool, args, text, digest, failed = entry
+            events.append(Call(id=str(index), tool=str(tool), args=args))
+            events.append(Result(call_id=str(index), text=str(text), digest=str(digest), failed=bool(failed)))
+    return Turn(cli="claude", events=tuple(events))
+
+
+def _as_json(ledger: Ledger) -> dict[str, Any]:
+    told = as_dict(ledger)
+    for name in ("writes", "commands", "test_runs", "commits", "pushes", "pull_requests"):
+        told[name] = list(told[name][-KEPT:])
+    for command in told["commands"]:
+        command["kinds"] = sorted(command["kinds"])
+    return told
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
+
+
+def _ledger(told: Any) -> Ledger:
+    """The ledger that `_as_json` told; an empty one when it cannot be read."""
+    try:
+        weakened = told["weakened"]
+        return Ledger(
+            calls=int(told["calls"]),
+            writes=tuple(Write(**each) for each in told["writes"]),
+            commands=tuple(Command(**{**each, "kinds": frozenset(each["kinds"])}) for each in told["commands"]),
+            test_runs=tuple(TestRun(**each) for each in told["test_runs"]),
+            commits=tuple(Commit(**each) for each in told["commits"]),
+            pushes=tuple(map(int, told["pushes"])),
+            pull_requests=tuple(map(str, told["pull_requests"])),
+            weakened=None if weakened is None else Weakened(**weakened),
+        )
+    except (KeyError, TypeError, ValueError):
+        return Ledger()

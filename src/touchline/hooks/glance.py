@@ -1,0 +1,115 @@
+"""Can any thrash rule find something now? Asked before the rules are loaded, which would take longer than all the rest.
+
+Looks at plain keys alone and errs on one side only: it may say yes for nothing, but never no where
+`touchline.supervision.loops` would find something. The numbers are those of `limits`; tests hold both to it.
+"""
+
+from __future__ import annotations
+
+try:
+    from _blake2 import blake2b
+except ImportError:  # a private module of CPython, half as dear as hashlib
+    from hashlib import blake2b
+
+from touchline.plain_json import dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SAME_RESULT = 3
+CYCLE_LONGEST = 5
+CYCLE_REPEATS = 3
+FEW_DISTINCT = (3, 10)
+NOTHING_NEW = ((8, 10), (12, 20))
+NEWS_MEMORY = 50
+FAILURE_WINDOW = 10
+FAILURE_RATE = 0.5
+ARGS_CHARS = 32_000
+"""Longer arguments, such as a file's whole content, are kept as their beginning and a digest."""
+IDLE_CHARS = 8
+"""No word for doing nothing is longer; calls with only such values count as one call."""
+REMEMBERED = 20
+"""As far as any window reaches back."""
+
+
+def digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def kept_args(args: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments as the journal keeps them: bounded, and different wherever the originals are."""
+    written = dumps(args)
+    return args if len(written) <= ARGS_CHARS else {"input": f"{written[:4_000]} digest {digest(written)}"}
+
+
+def call_key(tool: str, args: dict[str, Any]) -> str:
+    """The same for calls that the rules hold for the same."""
+    values = args.values()
+    if values and all(isinstance(v, str) and len(v.strip()) <= IDLE_CHARS for v in values):
+        return "idle"
+    return digest(f"{tool}\0{dumps(args, sort_keys=True)}")
+
+
+def may_refuse(state: dict[str, Any], key: str) -> bool:
+    """Could a rule refuse the call with this key, before it runs?"""
+    keys = [seen[0] for seen in state.get("last", ())]
+    if not keys:
+        return False
+    if keys[-1] == key and _run(keys, 1) >= SAME_RESULT - 1:
+        return True
+    return any(
+        len(keys) >= k and keys[-k] == key and _run(keys, k) >= k * (CYCLE_REPEATS - 1) - 1
+        for k in range(2, CYCLE_LONGEST + 1)
+    )
+
+
+def take(state: dict[str, Any], key: str, result: str, failed: bool) -> bool:
+    """Remember a finished call. True when a rule could find something in it."""
+    last: list[list[Any]] = state.setdefault("last", [])
+    known: dict[str, int] = state.setdefault("known", {})
+    now = int(state.get("calls", 0))
+    # A call seen before may have told the same in other figures, so its key alone makes it doubtful.
+    stale = any(known.get(each, -NEWS_MEMORY - 1) >= now - NEWS_MEMORY for each in (key, result))
+    for each in (key, result):
+        known.pop(each, None)
+        known[each] = now
+    while len(known) > 4 * NEWS_MEMORY:
+        del known[next(iter(known))]
+    last.append([key, int(failed), int(stale)])
+    del last[:-REMEMBERED]
+    state["calls"] = now + 1
+    return _may_find(last)
+
+
+def forget(state: dict[str, Any]) -> None:
+    """A person spoke: what comes now may repeat for a reason."""
+    state["last"] = []
+
+
+def _may_find(last: list[list[Any]]) -> bool:
+    keys = [seen[0] for seen in last]
+    _, failed, stale = last[-1]
+    if failed:
+        if len(last) > 1 and last[-2][1] and keys[-2] == keys[-1]:
+            return True
+        recent = [seen[1] for seen in last[-FAILURE_WINDOW:]]
+        if len(recent) >= 3 and sum(recent) > FAILURE_RATE * len(recent):
+            return True
+    if _run(keys, 1) >= SAME_RESULT - 1:
+        return True
+    if any(_run(keys, k) >= k * (CYCLE_REPEATS - 1) for k in range(2, CYCLE_LONGEST + 1)):
+        return True
+    if not stale:
+        return False
+    if len(keys) >= FEW_DISTINCT[1] and len(set(keys[-FEW_DISTINCT[1] :])) <= FEW_DISTINCT[0]:
+        return True
+    return any(sum(seen[2] for seen in last[-window:]) >= many for many, window in NOTHING_NEW)
+
+
+def _run(keys: list[str], k: int) -> int:
+    """How many calls in a row, up to the last, equal the one k calls before."""
+    count = 0
+    while count + k < len(keys) and keys[-1 - count] == keys[-1 - count - k]:
+        count += 1
+    return count

@@ -1,0 +1,190 @@
+"""Which file changes, and how? Reads an agent's settings, plans the change, and writes it whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import unified_diff
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from touchline.errors import InputError
+from touchline.hooks import entry_path, opencode, settings_text
+from touchline.hooks.agents_known import HOMES, Home, Level, entry_of, hooks_of, settings_file
+from touchline.supervision.values import value
+
+BOM = "\ufeff"
+
+
+@value
+class Change:
+    """A file as it is and as it would be; None where there is no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def needed(self) -> bool:
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """The change, for people."""
+        old, new = (self.before or "").splitlines(), (self.after or "").splitlines()
+        names = (str(self.path) if self.before is not None else "/dev/null", str(self.path))
+        if self.after is None:
+            names = (names[0], "/dev/null")
+        return "\n".join(unified_diff(old, new, *names, n=2, lineterm=""))
+
+
+@value
+class Standing:
+    """How hooks stand in one settings file."""
+
+    agent: str
+    level: Level
+    path: Path
+    result: str
+    """`installed`, `partly`, `outdated`, `broken`, `absent` or `unreadable`."""
+    detail: str = ""
+
+
+def home_of(agent: str) -> Home:
+    """What is known of an agent. Raises `InputError` for an unknown one."""
+    if agent not in HOMES:
+        raise InputError(f"Unknown agent {agent!r}.", hint=f"Known are {', '.join(HOMES)}.")
+    return HOMES[agent]
+
+
+def plan_install(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) -> Change:
+    """The change that puts our hooks in place."""
+    path = _place(agent, level, folder, env)
+    text = _read(path)
+    with _about(path):
+        if agent == "opencode":
+            return Change(path=path, before=text, after=opencode.installed(text))
+        return Change(
+            path=path, before=text, after=_edited(text, lambda t: settings_text.installed(t, hooks_of(agent)))
+        )
+
+
+def plan_uninstall(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) -> Change:
+    """The change that takes our hooks out."""
+    path = _place(agent, level, folder, env)
+    text = _read(path)
+    with _about(path):
+        take_out = opencode.removed if agent == "opencode" else settings_text.removed
+        after = _edited(text, lambda t: None if t is None else take_out(t))
+    return Change(path=path, before=text, after=after)
+
+
+def apply(change: Change) -> None:
+    """Write the file, all of it at once. Raises `InputError` when it cannot be written, and leaves it as it was."""
+    # A settings file may be a link into somebody's collection of such files; the link stays.
+    path = Path(os.path.realpath(change.path))
+    try:
+        if _read(path) != change.before:
+            raise InputError(f"{change.path} changed meanwhile.", hint="Nothing was written. Try again.")
+        if change.after is None:
+            path.unlink()
+            _tidy(path.parent)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o644
+        with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.write(change.after.encode())
+                file.flush()
+                os.fsync(file.fileno())
+                os.fchmod(file.fileno(), mode)
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise InputError(
+            f"{change.path} could not be written ({error.strerror}).",
+            hint="Nothing was changed. Check who may write it.",
+        ) from error
+
+
+def standing(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) -> Standing | None:
+    """How our hooks stand at one level; None where the agent has no such level."""
+    path = settings_file(home_of(agent), level, folder=folder, env=env)
+    if path is None:
+        return None
+
+    def found(result: str, detail: str = "") -> Standing:
+        return Standing(agent=agent, level=level, path=path, result=result, detail=detail)
+
+    try:
+        text = _read(path)
+        if text is None:
+            return found("absent")
+        if agent == "opencode":
+            return found("installed" if text == opencode.installed(None) else "outdated")
+        commands = settings_text.commands_in(text.removeprefix(BOM))
+    except InputError as error:
+        return found("unreadable", error.message)
+    if not commands:
+        return found("absent")
+    entries = {entry_of(command) for command in commands.values()}
+    if gone := [entry for entry in entries if entry is None or not os.path.isfile(entry)]:
+        return found("broken", f"{gone[0]} is not there any more; run install again")
+    wanted = hooks_of(agent)
+    if missing := [event for event in wanted if event not in commands]:
+        return found("partly", f"not at {', '.join(missing)}; run install again")
+    if entries != {entry_path()}:
+        return found("outdated", "another Touchline put them there; run install again to use this one")
+    return found("installed")
+
+
+def _place(agent: str, level: Level, folder: Path, env: Mapping[str, str]) -> Path:
+    home = home_of(agent)
+    path = settings_file(home, level, folder=folder, env=env)
+    if path is None:
+        raise InputError(f"{home.title} has no {level} settings file.", hint="Leave the option out, or use --user.")
+    return path
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Errors about a file's content name the file."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", hint=f"Nothing was changed. {error.hint}") from error
+
+
+def _edited(text: str | None, edit: Callable[[str | None], str | None]) -> str | None:
+    """A byte order mark at the head of a file stays there."""
+    if text is None or not text.startswith(BOM):
+        return edit(text)
+    edited = edit(text[1:])
+    return None if edited is None else BOM + edited
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise InputError(
+                f"{path} is a link to a file that is not there.", hint="Mend or remove the link."
+            ) from None
+        return None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: it is not UTF-8 ({error.reason}).", hint="Mend the file, then try again.") from error
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}).", hint="Check what it is, and who may read it."
+        ) from error
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the folder that held nothing else."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return

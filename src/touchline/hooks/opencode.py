@@ -1,0 +1,25 @@
+"""The plug-in for OpenCode: one JavaScript file that is wholly ours, put there and taken away."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from touchline.errors import InputError
+
+_FIRST = "// Touchline's plug-in for OpenCode."
+
+
+def installed(text: str | None) -> str:
+    """The plug-in. Raises `InputError` when somebody else's file has its name."""
+    if text is not None and not text.startswith(_FIRST):
+        raise InputError("it is not Touchline's plug-in.", hint="Move that file away, then try again.")
+    entry = [sys.executable, "-I", "-S", str(Path(__file__).with_name("entry.py")), "opencode"]
+    template = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
+    return template.replace("[/* command */]", json.dumps(entry))
+
+
+def removed(text: str) -> str | None:
+    """Nothing is left of our own file; another's stays as it is."""
+    return None if text.startswith(_FIRST) else text

@@ -1,0 +1,183 @@
+"""What can be answered without loading the rules? One hook event: read, remembered, answered.
+
+Most calls repeat nothing and fail nowhere; for them this module is all that runs. `thorough` and `stopping` load the
+rules when something may be found.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import time
+
+from touchline.hooks import glance
+from touchline.hooks.dialects import EVENTS, Heard, answer
+from touchline.hooks.memory import Memory, forget_old, note
+from touchline.plain_json import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from signal import ITIMER_REAL, SIGALRM, setitimer, signal
+    from typing import Any
+else:
+    # What `signal` is made of, without the enumerations that it loads.
+    from _signal import ITIMER_REAL, SIGALRM, setitimer, signal
+
+SECONDS = 8.0
+"""After this the agent goes on without an answer. The agent's own patience (`TIMEOUT` in `install`) is longer."""
+INPUT_BYTES = 32 * 1024 * 1024
+TASK_CHARS = 8_000
+LOOK_BACK = 2_000_000
+"""Bytes read of a transcript that was there before the hooks were."""
+TEXT_KEPT = 8_000
+"""As `transcripts.bounds`: a longer result keeps its head and tail."""
+WRITES = frozenset(
+    {"Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace", "apply_patch", "write", "edit"}
+)
+DOCUMENTS = (".md", ".mdx", ".rst", ".adoc", ".txt")
+
+
+def main(arguments: list[str]) -> None:
+    """Answer the event on standard input for the agent that `arguments` names."""
+    signal(SIGALRM, _give_up)
+    setitimer(ITIMER_REAL, SECONDS)
+    said = loads(sys.stdin.buffer.read(INPUT_BYTES))
+    agent = arguments[0] if arguments else "claude"
+    if agent not in EVENTS or not isinstance(said, dict):
+        note(os.environ, f"hook {' '.join(arguments)} let the agent go on: unknown input")
+        return
+    heard = Heard(agent, said)
+    words = respond(heard, os.environ) if heard.event and heard.session else None
+    if words is not None:
+        sys.stdout.write(dumps(words))
+        sys.stdout.flush()
+
+
+def _give_up(*_: object) -> None:
+    note(os.environ, f"hook {' '.join(sys.argv[1:])} let the agent go on: not done within {SECONDS} s")
+    os._exit(0)
+
+
+def respond(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
+    """The answer to an event, or None to say nothing."""
+    if heard.event == "start":
+        return _start(heard, env)
+    with Memory(env, heard.agent, heard.session, heard.helper) as memory:
+        if heard.event == "prompt":
+            return _prompt(heard, memory)
+        if heard.event == "before":
+            return _before(heard, memory, env)
+        if heard.event == "after":
+            return _after(heard, memory, env)
+        return _stop(heard, memory, env)
+
+
+def _start(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
+    from touchline.hooks.lessons import lessons_of
+
+    with Memory(env, heard.agent, heard.session) as memory:
+        # A session seen from its beginning is read from there, however long its first turn gets.
+        if "begun" not in memory.state:
+            memory.state["begun"] = max(0, _size(heard.transcript) - LOOK_BACK)
+            memory.keep()
+    forget_old(env, now=time())
+    words = lessons_of(heard.cwd)
+    return answer(heard, "tell", words) if words else None
+
+
+def _prompt(heard: Heard, memory: Memory) -> dict[str, Any] | None:
+    """A person spoke: counting begins anew, and the phase is what they say."""
+    state = memory.state
+    if not heard.person or heard.prompt == state.get("sent"):
+        # Gemini CLI hands what we sent back to the agent as a new prompt: nobody spoke.
+        return None
+    glance.forget(state)
+    memory.append_call(["told", int(state.get("calls", 0))])
+    state["task"] = heard.prompt[:TASK_CHARS]
+    state["phase"] = None
+    for name in ("work", "refused", "shown", "sent"):
+        state.pop(name, None)
+    if any(word.startswith("/") for word in heard.prompt[:TASK_CHARS].split()):
+        from touchline.supervision.phases import phase_of
+
+        phase = phase_of(state["task"])
+        state["phase"] = phase.name if phase else None
+    memory.keep()
+    return None
+
+
+def _before(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
+    state = memory.state
+    if heard.tool in WRITES and (heard.planning or state.get("phase") == "plan") and not _is_document(heard.args):
+        with _Prepared(env):
+            from touchline.hooks.thorough import planning_refusal
+
+            return answer(heard, "refuse", planning_refusal())
+    if not glance.may_refuse(state, glance.call_key(heard.tool, glance.kept_args(heard.args))):
+        return None
+    with _Prepared(env):
+        from touchline.hooks.thorough import before
+
+        return before(heard, memory)
+
+
+def _after(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
+    if heard.interrupted:
+        return None
+    state, whole = memory.state, glance.digest(heard.response)
+    index = int(state.get("calls", 0))
+    text = heard.response
+    if len(text) > TEXT_KEPT:
+        text = f"{text[:2_000]}\n[... {len(text) - TEXT_KEPT} characters cut ...]\n{text[-6_000:]}"
+    args = glance.kept_args(heard.args)
+    key = glance.call_key(heard.tool, args)
+    memory.append_call([index, heard.tool, args, text, whole, heard.failed])
+    doubtful = glance.take(state, key, whole, heard.failed)
+    if doubtful or (heard.failed and heard.planning):
+        with _Prepared(env):
+            from touchline.hooks.thorough import after
+
+            words = after(heard, memory)
+        memory.keep()
+        return words
+    memory.keep()
+    return None
+
+
+def _stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
+    if memory.state.get("shown"):
+        # The cap was reached and the person told; nothing more is said until they speak.
+        return None
+    with _Prepared(env):
+        from touchline.hooks.stopping import stop
+
+        return stop(heard, memory)
+
+
+class _Prepared:
+    """While the rules are loaded and asked, their patterns come from the store of an earlier hook."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        from touchline.supervision import prepared
+
+        self.prepared = prepared
+        prepared.use(prepared.store_path(env))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self.prepared.keep()
+
+
+def _is_document(args: Mapping[str, Any]) -> bool:
+    path = args.get("file_path") or args.get("filePath") or args.get("path") or ""
+    return isinstance(path, str) and path.lower().endswith(DOCUMENTS)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0

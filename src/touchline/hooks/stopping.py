@@ -1,0 +1,106 @@
+"""The agent stopped: may it, or is it sent back? Evidence from the transcript, the decision from `supervision`.
+
+Only what the transcript has grown by is read; the ledger of all before it is kept between stops. The agent's own guard
+against endless loops is never asked: continuations are counted here, until a person speaks.
+"""
+
+from __future__ import annotations
+
+import os
+
+from touchline.hooks.dialects import Heard, answer
+from touchline.hooks.evidence_kept import Evidence, gather
+from touchline.hooks.memory import Memory
+from touchline.settings.quick import hook_cap
+from touchline.supervision.decide import decide
+from touchline.supervision.evidence import Ledger
+from touchline.supervision.limits import LIMITS
+from touchline.supervision.situation import Action, Decision, Reason, Situation, Work
+from touchline.supervision.stop import classify
+from touchline.supervision.values import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from touchline.supervision.phases import Phase
+
+_SHOWN = frozenset({Reason.CAP_REACHED, Reason.REJECTED_AGAIN})
+_CAPPED = _SHOWN | {Reason.COMPLETION_REJECTED, Reason.STATUS}
+"""What `decide` says where the cap is looked at."""
+
+
+def stop(heard: Heard, memory: Memory) -> dict[str, Any] | None:
+    """The answer to a stop; None lets the agent stop."""
+    evidence = gather(heard, memory)
+    state = memory.state
+    decision = _decided(heard, evidence, state)
+    spoken: dict[str, Any] | None = None
+    if decision.reason in _SHOWN:
+        state["shown"] = True
+        spoken = answer(heard, "show", f"Touchline: {decision.message}")
+    elif decision.action is Action.CONTINUE and _speaks(heard, evidence, decision):
+        # Only what was really said counts; a stop that was let through takes nothing back.
+        state["work"] = {
+            "continuations": decision.work.continuations,
+            "same_rejections": decision.work.same_rejections,
+            "last_rejection": list(decision.work.last_rejection),
+        }
+        state["sent"] = decision.message
+        spoken = answer(heard, "send_back", decision.message)
+    memory.keep()
+    return spoken
+
+
+def _decided(heard: Heard, evidence: Evidence, state: dict[str, Any]) -> Decision:
+    phase, lacks = _phase(state, evidence.ledger)
+    task = str(state.get("task") or evidence.task)
+    text = heard.last_message or evidence.last_text
+    found = classify(
+        text,
+        ledger=evidence.ledger,
+        task=task,
+        first_call=evidence.first_call,
+        phase_missing=lacks,
+    )
+    situation = Situation(stop=found, ledger=evidence.ledger, work=_work(state, phase, task))
+    decision = decide(situation)
+    if decision.reason in _CAPPED and (cap := hook_cap(os.environ, heard.cwd)) is not None:
+        # The person's own cap. Settings are dear to load, and most stops are accepted whatever the cap.
+        decision = decide(situation, limits=replace(LIMITS, continue_cap=cap))
+    return decision
+
+
+def _phase(state: dict[str, Any], ledger: Ledger) -> tuple[Phase | None, tuple[str, ...]]:
+    """The phase that the person named, if they did, and what it still lacks."""
+    if not state.get("phase"):
+        return None, ()
+    from touchline.supervision.phases import missing_evidence, phases
+
+    phase = phases().get(str(state["phase"]))
+    return phase, missing_evidence(phase, ledger) if phase else ()
+
+
+def _speaks(heard: Heard, evidence: Evidence, decision: Decision) -> bool:
+    """A claim without proof is always sent back. A mere report only where work was under way that nothing will wake:
+
+    in a conversation a person answers next, and a task in the background calls the agent back by itself.
+    """
+    if decision.reason is Reason.COMPLETION_REJECTED:
+        return True
+    return evidence.ledger.calls > evidence.first_call and not heard.background
+
+
+def _work(state: dict[str, Any], phase: Phase | None, task: str = "") -> Work:
+    kept = state.get("work")
+    kept = kept if isinstance(kept, dict) else {}
+    try:
+        return Work(
+            task=task,
+            phase=phase,
+            continuations=int(kept.get("continuations", 0)),
+            same_rejections=int(kept.get("same_rejections", 0)),
+            last_rejection=tuple(map(str, kept.get("last_rejection", ()))),
+        )
+    except (TypeError, ValueError):
+        return Work(task=task, phase=phase)

@@ -1,0 +1,171 @@
+"""What holds here? Flag, else environment, else the project's file, else the user's file, else the default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from touchline.errors import SettingsError
+from touchline.settings.files import SettingsFile, read_file
+from touchline.settings.folders import git_root, project_file, user_file
+from touchline.settings.keys import ANY_AGENT, PREFIX, Key, key_named, keys, nearest, require_key
+from touchline.settings.sections import AGENTS, SECTIONS
+from touchline.settings.settings import Settings
+from touchline.settings.trust import guarded_of, is_trusted
+from touchline.settings.values import fitted, fitted_text
+
+Source = Literal["flag", "environment", "project", "user", "default"]
+ORDER: tuple[Source, ...] = get_args(Source)
+_OF_AGENT = re.compile(rf"{PREFIX}AGENTS_([A-Z][A-Z0-9_]*)_(FLAGS|ENVIRONMENT)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a value came from."""
+
+    source: Source
+    where: str = ""
+    """The option, the variable, or the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The settings with all that is to be told about them."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    """By setting; what is not here is at its default."""
+    project: SettingsFile | None
+    user: SettingsFile | None
+    ignored: Mapping[str, Any] = field(default_factory=dict)
+    """Guarded settings of the project's file that nobody has trusted; they are not used."""
+    strange: Mapping[str, str] = field(default_factory=dict)
+    """Variables that look like settings and are none, each with what may have been meant."""
+
+    @property
+    def notice(self) -> str:
+        """What a person must be told: that something of theirs is not used. Empty when nothing is ignored."""
+        if not self.ignored or self.project is None:
+            return ""
+        names = ", ".join(self.ignored)
+        return f"{self.project.path}: not used, because nobody has trusted it yet: {names}. See: touchline config trust"
+
+    def where(self, name: str) -> str:
+        """Where a value came from, in words: `touchline.toml:3`, `TOUCHLINE_RUN_AGENT`, `default`."""
+        origin = self.origins.get(name)
+        if origin is None:
+            return "default"
+        file = {"project": self.project, "user": self.user}.get(origin.source)
+        if file is None:
+            return origin.where
+        line = file.lines.get(name, 0)
+        return f"{origin.where}:{line}" if line else origin.where
+
+
+def settings_for(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path, home: Path) -> Settings:
+    """What holds in a folder. `flags` by the setting's name (`run.agent`); None is a flag that was not given.
+
+    SettingsError for an unknown key or a value that does not fit. What `Settings.notice` says is to be shown.
+    """
+    return find_settings(flags, env, folder, home).settings
+
+
+def find_settings(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path, home: Path) -> Found:
+    """The same, with where each value came from."""
+    mine = read_file(user_file(env, home))
+    place = project_file(folder)
+    ours = read_file(place) if place is not None else None
+    values: dict[str, Any] = {}
+    origins: dict[str, Origin] = {}
+
+    def take(name: str, value: Any, source: Source, where: str) -> None:
+        values[name] = value
+        origins[name] = Origin(source=source, where=where)
+
+    if mine is not None:
+        for name, value in mine.values().items():
+            take(name, value, "user", str(mine.path))
+    ignored: dict[str, Any] = {}
+    if ours is not None:
+        said = ours.values()
+        guarded = guarded_of(said)
+        if not is_trusted(ours.path.parent, guarded, env=env, home=home):
+            ignored = guarded
+        for name, value in said.items():
+            allowed = values.get(name) if require_key(name).lowers else None
+            if name not in ignored and (allowed is None or value < allowed):
+                take(name, value, "project", str(ours.path))
+    named = {name.split(".")[1] for name in values if name.startswith(f"{AGENTS}.")}
+    for key, text in _variables(env, named):
+        take(key.name, fitted_text(key, text, at=f"{key.variable}: "), "environment", key.variable)
+    for name, value in flags.items():
+        if value is not None:
+            key = require_key(name)
+            take(name, fitted(key, list(value) if isinstance(value, tuple) else value, at=""), "flag", f"--{key.short}")
+    found = Found(
+        settings=_made(values),
+        origins=origins,
+        project=ours,
+        user=mine,
+        ignored=ignored,
+        strange=_strange(env),
+    )
+    return found if not found.notice else _with_notice(found)
+
+
+def project_root(folder: Path) -> Path:
+    """The root of the repository around a folder. SettingsError where there is none."""
+    root = git_root(folder)
+    if root is None:
+        raise SettingsError(f"{folder} is in no git repository.", hint="Change into one, or make one with: git init")
+    return root
+
+
+def _with_notice(found: Found) -> Found:
+    from dataclasses import replace
+
+    return replace(found, settings=replace(found.settings, notice=found.notice))
+
+
+def _made(values: Mapping[str, Any]) -> Settings:
+    made: dict[str, Any] = {}
+    for section, kind in SECTIONS.items():
+        if section == AGENTS:
+            names = sorted({name.split(".")[1] for name in values if name.startswith(f"{AGENTS}.")})
+            made[section] = {agent: kind(**_under(values, f"{AGENTS}.{agent}", kind)) for agent in names}
+        else:
+            made[section] = kind(**_under(values, section, kind))
+    return Settings(thresholds=made.pop("limits"), **made)
+
+
+def _under(values: Mapping[str, Any], section: str, kind: type) -> dict[str, Any]:
+    names = {f"{section}.{each.name}": each.name for each in fields(kind)}
+    return {names[name]: value for name, value in values.items() if name in names}
+
+
+def _variables(env: Mapping[str, str], agents: set[str]) -> Iterator[tuple[Key, str]]:
+    """Settings of the environment; an empty variable says nothing."""
+    for key in keys().values():
+        if ANY_AGENT not in key.name and env.get(key.variable):
+            yield key, env[key.variable]
+    spelled = {agent.upper().replace("-", "_"): agent for agent in agents}
+    for variable, text in sorted(env.items()):
+        of_agent = _OF_AGENT.fullmatch(variable)
+        if of_agent and text:
+            agent = spelled.get(of_agent[1], of_agent[1].lower())
+            key_of_agent = key_named(f"{AGENTS}.{agent}.{of_agent[2].lower()}")
+            if key_of_agent is not None:
+                yield key_of_agent, text
+
+
+def _strange(env: Mapping[str, str]) -> dict[str, str]:
+    known = {key.variable for key in keys().values()}
+    heads = tuple(f"{PREFIX}{section.upper()}_" for section in SECTIONS)
+    return {
+        name: nearest(name, known)
+        for name in sorted(env)
+        if name.startswith(heads) and name not in known and not _OF_AGENT.fullmatch(name)
+    }

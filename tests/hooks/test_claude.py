@@ -1,0 +1,183 @@
+"""The coach inside the real Claude Code, which talks to a scripted model."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.clis import CliHome
+from tests.hooks.running import log_of, played, state_of, told
+
+from touchline.rehearsal.pointing import Cli
+
+pytestmark = pytest.mark.timeout(90)
+
+EDIT_AND_HEDGE = """
+turns:
+  - text: I change it.
+    calls: [{write: "${workspace}/hello.py", content: "print('hello')\\n"}]
+  - text: I have implemented hello.py. It should work now.
+"""
+
+
+def test_a_hedged_completion_is_sent_back_and_proof_passes(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    home.play(
+        EDIT_AND_HEDGE
+        + """
+  - text: I run it now.
+    calls: [{shell: "python3 hello.py"}]
+  - text: I implemented hello.py; running it prints the greeting.
+"""
+    )
+    ran = home.run("Create hello.py")
+    requests = played(home)
+    coached = requests[2].heard
+    assert "[System Coach]" in coached
+    assert "hello.py" in coached, "the coaching names what lacks proof"
+    assert "should work" in coached
+    assert len(requests) == 4, "the proved completion is let through"
+    assert ran.all("result")[-1]["result"] == "I implemented hello.py; running it prints the greeting."
+    assert log_of(home) == ""
+
+
+def test_the_cap_holds_over_the_session(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    claims = [
+        "I have implemented hello.py. It should work now.",
+        "I have implemented hello.py. All tests pass.",
+        "Fixed hello.py, probably.",
+        "I pushed it and it should be done.",
+        "Done.",
+    ]
+    turns = "".join(f"  - text: {claim}\n" for claim in claims)
+    home.play(EDIT_AND_HEDGE.rsplit("  - text", 1)[0] + turns)
+    ran = home.run("Create hello.py")
+    requests = played(home)
+    sent_back = [one for one in requests if "[System Coach]" in one.heard]
+    assert len(sent_back) == 3
+    assert len(requests) == 5, "then it may stop"
+    assert ran.all("result")[-1]["result"] == claims[3]
+    assert any("Still open after 3 continuations" in str(line.get("content")) for line in ran.all("system")), (
+        "and the person is told what is open"
+    )
+
+
+def test_a_question_and_an_honest_answer_are_left_alone(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    home.play("turns: [{text: The parser is in src/parser.py. It splits the text at commas.}]")
+    home.run("Where is the parser?")
+    assert len(played(home)) == 1
+    home.play("turns: [{text: Should I keep the old signature or change all callers?}]")
+    home.run("Rename the function")
+    assert len(played(home)) == 1
+
+
+def test_a_loop_is_reminded_of_and_the_identical_call_refused(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    failing = '  - {text: I try., calls: [{shell: "cat nowhere.txt"}]}\n'
+    home.play("turns:\n" + failing * 4 + "  - text: I cannot find nowhere.txt. Where is it?\n")
+    home.run("Read nowhere.txt")
+    results = told(home)
+    assert "[System Coach]" not in results[1]
+    assert "failed twice in a row" in results[2], "the reminder comes with the second failure"
+    assert "This call was not run" in results[4]
+    assert "No such file" in results[4], "with the first line of the last error"
+
+
+def test_planning_refuses_to_write_code(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    home.play(
+        """
+turns:
+  - calls: [{write: "${workspace}/code.py", content: "x = 1"}]
+  - calls: [{write: "${workspace}/plan.md", content: "# Plan"}]
+  - text: The plan is in plan.md. Shall I build it?
+"""
+    )
+    home.run("Please /do-plan the parser")
+    assert "You are PLANNING" in told(home)[1]
+    assert not (home.workspace / "code.py").exists()
+    assert (home.workspace / "plan.md").exists()
+
+
+def test_lessons_are_told_when_a_session_starts(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    lessons = home.workspace / ".touchline" / "lessons"
+    lessons.mkdir(parents=True)
+    (lessons / "tests.md").write_text("Run the tests with `make check`, never with pytest alone.\n")
+    home.play("turns: [{text: The answer is 4.}]")
+    home.run("What is 2 + 2?")
+    assert "never with pytest alone" in played(home)[0].heard
+
+
+def kill_program(home: CliHome) -> None:
+    """Every hook is killed the hard way: the quick ones perhaps after their work, the stop in the middle of it."""
+    _replace_command(home, f"timeout -s KILL 0.1 {_command(home)}")
+
+
+def remove_program(home: CliHome) -> None:
+    """Touchline was removed: Python leaves with the code that agents take for an order to stop."""
+    _replace_command(home, _command(home).replace("/hooks/entry.py", "/gone/entry.py"))
+
+
+def garble_input(home: CliHome) -> None:
+    _replace_command(home, f"head -c 40 | {_command(home)}")
+
+
+def hide_transcript(home: CliHome) -> None:
+    _replace_command(home, f"sed 's/\\.jsonl/.gone/' | {_command(home)}")
+
+
+def no_disk(home: CliHome) -> None:
+    """Nothing can be written where hooks keep what they remember: a file stands in the folder's place."""
+    state_of(home).parent.mkdir(parents=True, exist_ok=True)
+    state_of(home).write_text("in the way")
+
+
+def _settings(home: CliHome) -> Path:
+    return home.workspace / ".claude" / "settings.json"
+
+
+def _command(home: CliHome) -> str:
+    command: str = json.loads(_settings(home).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
+    return command
+
+
+def _replace_command(home: CliHome, command: str) -> None:
+    settings = json.loads(_settings(home).read_text())
+    for groups in settings["hooks"].values():
+        groups[0]["hooks"][0]["command"] = command
+    _settings(home).write_text(json.dumps(settings))
+
+
+@pytest.mark.parametrize("fault", [kill_program, remove_program, garble_input, hide_transcript, no_disk])
+def test_a_hook_that_breaks_changes_nothing(
+    with_hooks: Callable[[Cli], CliHome], fault: Callable[[CliHome], None]
+) -> None:
+    """The very run that hooks send back, with broken hooks: as if there were none."""
+    home = with_hooks("claude")
+    fault(home)
+    home.play(EDIT_AND_HEDGE)
+    ran = home.run("Create hello.py")
+    assert ran.code == 0
+    assert len(played(home)) == 2
+    result = ran.all("result")[-1]
+    assert result["result"] == "I have implemented hello.py. It should work now."
+    assert not result["is_error"]
+    assert (home.workspace / "hello.py").exists()
+    if fault in (garble_input, hide_transcript):
+        assert "let the agent go on" in log_of(home)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_state_folder_changes_nothing(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    state_of(home).mkdir(parents=True)
+    state_of(home).chmod(stat.S_IRUSR | stat.S_IXUSR)
+    home.play(EDIT_AND_HEDGE)
+    assert home.run("Create hello.py").code == 0

@@ -1,0 +1,60 @@
+"""The quick look may doubt for nothing, but must never pass over what the rules would find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from touchline.hooks import glance
+from touchline.supervision.facts import Call, Result, Step
+from touchline.supervision.limits import LIMITS
+from touchline.supervision.loops import ThrashWatch
+from touchline.supervision.sameness import thrash_data
+
+TEXTS = ["", "ok", "error: no such file", "long news " * 30, "took 1.5 s", "took 2.25 s", "HTTP 429 Too Many Requests"]
+calls = st.tuples(
+    st.sampled_from(["Bash", "Read", "BashOutput"]),
+    st.sampled_from(["ls", "cat a", ":", "true", "pytest -q tests/test_a.py", "x" * 40_000]),
+    st.sampled_from(TEXTS) | st.integers(0, 400).map(lambda n: f"news number {n} " * 20),
+    st.booleans(),
+)
+
+
+@given(made=st.lists(calls, max_size=70), spoken=st.sets(st.integers(0, 70), max_size=2))
+@settings(max_examples=300, deadline=None)
+def test_nothing_that_the_rules_find_is_passed_over(made: list[Any], spoken: set[int]) -> None:
+    watch, state = ThrashWatch(), dict[str, Any]()
+    for index, (tool, command, text, failed) in enumerate(made):
+        if index in spoken:
+            watch.told()
+            glance.forget(state)
+        args = glance.kept_args({"command": command})
+        call = Call(id=str(index), tool=tool, args=args)
+        if watch.before(call, index=index) is not None:
+            assert glance.may_refuse(state, glance.call_key(tool, args))
+        result = Result(call_id=str(index), text=text, digest=glance.digest(text), failed=failed)
+        found = watch.after(Step(index=index, call=call, result=result))
+        doubtful = glance.take(state, glance.call_key(tool, args), glance.digest(text), failed)
+        assert doubtful or found is None, found
+
+
+@given(made=st.lists(st.tuples(st.integers(0, 400), st.booleans()), min_size=20, max_size=60))
+@settings(max_examples=50, deadline=None)
+def test_different_calls_that_end_well_are_never_doubted(made: list[tuple[int, bool]]) -> None:
+    """Else the rules would be loaded at every call."""
+    state = dict[str, Any]()
+    for index, (number, _) in enumerate(made):
+        key = glance.call_key("Read", {"file_path": f"/w/{index}.py", "offset": number})
+        assert not glance.may_refuse(state, key)
+        assert not glance.take(state, key, glance.digest(f"{index}"), False)
+
+
+def test_the_numbers_are_those_of_the_rules() -> None:
+    assert LIMITS.same_result == glance.SAME_RESULT
+    assert (LIMITS.cycle_longest, LIMITS.cycle_repeats) == (glance.CYCLE_LONGEST, glance.CYCLE_REPEATS)
+    assert (LIMITS.few_distinct, LIMITS.nothing_new) == (glance.FEW_DISTINCT, glance.NOTHING_NEW)
+    assert LIMITS.news_memory == glance.NEWS_MEMORY
+    assert (LIMITS.failure_window, LIMITS.failure_rate) == (glance.FAILURE_WINDOW, glance.FAILURE_RATE)
+    assert all(len(word) <= glance.IDLE_CHARS for word in thrash_data("sameness")["idle"])

@@ -1,0 +1,224 @@
+"""The command that puts hooks in place: what it shows, what it writes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from touchline.errors import InputError
+from touchline.hooks.agents_known import hook_command
+from touchline.hooks.install import apply, plan_install, plan_uninstall
+
+THEIRS = '{\r\n\t"model": "opus",\r\n\t"hooks": {\r\n\t\t"Stop": [ {"hooks": []} ]\r\n\t}, "odd":[1,2 ,3]\r\n}'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    return tmp_path / "project"
+
+
+def touchline(project: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "touchline", "hook", *arguments],
+        cwd=project,
+        env={**os.environ, "HOME": str(project.parent)},
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_in_and_out_again_leaves_a_persons_file_as_it_was(project: Path) -> None:
+    path = project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(THEIRS.encode())
+    path.chmod(0o640)
+    done = touchline(project, "install", "claude", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"+++ {path}" in done.stdout
+    assert touchline(project, "status", "claude").stdout.splitlines()[0].split()[:3] == [
+        "claude",
+        "project",
+        "installed",
+    ]
+    again = touchline(project, "install", "claude", "--yes")
+    assert "Nothing to do" in again.stderr
+    assert touchline(project, "uninstall", "claude", "--yes").returncode == 0
+    assert path.read_bytes() == THEIRS.encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_project_without_settings_has_none_afterwards(project: Path) -> None:
+    assert touchline(project, "install", "claude", "--local", "--yes").returncode == 0
+    settings = project / ".claude" / "settings.local.json"
+    assert set(json.loads(settings.read_text())) == {"hooks"}
+    assert touchline(project, "uninstall", "claude", "--local", "--yes").returncode == 0
+    assert [path.name for path in project.iterdir()] == [".git"]
+
+
+def test_from_a_folder_below_the_project_is_meant(project: Path) -> None:
+    (project / "src").mkdir()
+    assert touchline(project / "src", "install", "claude", "--yes").returncode == 0
+    assert (project / ".claude" / "settings.json").exists()
+
+
+def test_without_a_terminal_and_without_yes_nothing_happens(project: Path) -> None:
+    done = touchline(project, "install", "claude")
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
+    assert not (project / ".claude").exists()
+
+
+@pytest.mark.parametrize(("said", "code", "there"), [(b"n\n", 1, False), (b"y\n", 0, True)])
+def test_on_a_terminal_it_asks(project: Path, said: bytes, code: int, there: bool) -> None:
+    leader, follower = pty.openpty()
+    try:
+        os.write(leader, said)
+        done = subprocess.run(
+            [sys.executable, "-m", "touchline", "hook", "install", "claude"],
+            cwd=project,
+            env={**os.environ, "HOME": str(project.parent)},
+            stdin=follower,
+            stderr=follower,
+            stdout=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(follower)
+        os.close(leader)
+    assert done.returncode == code
+    assert (project / ".claude" / "settings.json").exists() is there
+
+
+def test_a_dry_run_only_shows(project: Path) -> None:
+    done = touchline(project, "install", "claude", "--dry-run")
+    assert done.returncode == 0
+    assert "entry.py" in done.stdout
+    assert not (project / ".claude").exists()
+
+
+@pytest.mark.parametrize("content", [b"{", b"// note\n{}", b'{"hooks": []}', b"\xff\xfe{}", b"[]"])
+def test_a_file_that_cannot_be_used_is_named_and_left(project: Path, content: bytes) -> None:
+    path = project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    done = touchline(project, "install", "claude", "--yes")
+    assert done.returncode == 2
+    assert "settings.json" in done.stderr
+    assert path.read_bytes() == content
+    assert touchline(project, "status", "claude").returncode in (0, 1)
+
+
+def test_a_link_stays_a_link(project: Path) -> None:
+    kept = project.parent / "dotfiles.json"
+    kept.write_text('{"model": "opus"}')
+    link = project / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(kept)
+    apply(plan_install("claude", "project", folder=project, env={}))
+    assert link.is_symlink()
+    assert "hooks" in json.loads(kept.read_text())
+    apply(plan_uninstall("claude", "project", folder=project, env={}))
+    assert link.is_symlink()
+    assert kept.read_text() == '{"model": "opus"}'
+
+
+def test_a_link_to_nowhere_and_a_folder_in_its_place_are_errors(project: Path) -> None:
+    path = project / ".claude" / "settings.json"
+    path.mkdir(parents=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        plan_install("claude", "project", folder=project, env={})
+    path.rmdir()
+    path.symlink_to(project / "nowhere.json")
+    with pytest.raises(InputError, match="a link to a file that is not there"):
+        plan_install("claude", "project", folder=project, env={})
+
+
+def test_a_file_that_changed_since_it_was_shown_is_not_overwritten(project: Path) -> None:
+    path = project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    change = plan_install("claude", "project", folder=project, env={})
+    path.write_text('{"model": "opus"}')
+    with pytest.raises(InputError, match="changed meanwhile"):
+        apply(change)
+    assert path.read_text() == '{"model": "opus"}'
+
+
+def test_a_byte_order_mark_stays(project: Path) -> None:
+    path = project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n')
+    apply(plan_install("claude", "project", folder=project, env={}))
+    apply(plan_uninstall("claude", "project", folder=project, env={}))
+    assert path.read_bytes() == b'\xef\xbb\xbf{"a": 1}\n'
+
+
+def test_a_persons_own_settings_are_found_where_the_agent_looks(project: Path) -> None:
+    home = project.parent
+    found = {
+        agent: plan_install(agent, "user", folder=project, env={"HOME": str(home)}).path.relative_to(home)
+        for agent in ("claude", "codex", "gemini", "opencode")
+    }
+    assert {agent: str(path) for agent, path in found.items()} == {
+        "claude": ".claude/settings.json",
+        "codex": ".codex/hooks.json",
+        "gemini": ".gemini/settings.json",
+        "opencode": ".config/opencode/plugins/touchline.js",
+    }
+    moved = plan_install("claude", "user", folder=project, env={"CLAUDE_CONFIG_DIR": str(home / "else")})
+    assert moved.path == home / "else" / "settings.json"
+
+
+def test_status_tells_what_is_wrong(project: Path) -> None:
+    apply(plan_install("claude", "project", folder=project, env={}))
+    path = project / ".claude" / "settings.json"
+    whole = path.read_text()
+    path.write_text(whole.replace("/hooks/entry.py", "/hooks/../gone/touchline/hooks/entry.py"))
+    done = touchline(project, "status", "claude", "--json")
+    assert done.returncode == 1
+    rows = json.loads(done.stdout)["hooks"]
+    assert rows[0]["result"] == "broken"
+    settings = json.loads(whole)
+    del settings["hooks"]["Stop"]
+    path.write_text(json.dumps(settings))
+    rows = json.loads(touchline(project, "status", "claude", "--json").stdout)["hooks"]
+    assert (rows[0]["result"], "Stop" in rows[0]["detail"]) == ("partly", True)
+
+
+def test_somebody_elses_plug_in_of_that_name_is_left(project: Path) -> None:
+    path = project / ".opencode" / "plugins" / "touchline.js"
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = async () => ({})\n")
+    with pytest.raises(InputError, match="not Touchline's"):
+        plan_install("opencode", "project", folder=project, env={})
+    assert not plan_uninstall("opencode", "project", folder=project, env={}).needed
+
+
+def test_the_command_ends_well_when_touchline_is_gone() -> None:
+    gone = hook_command("claude").replace("/hooks/entry.py", "/hooks/gone.py")
+    done = subprocess.run(["/bin/sh", "-c", gone], input=b"{}", capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "opencode"])
+def test_agents_without_a_local_file_say_so(project: Path, agent: str) -> None:
+    with pytest.raises(InputError, match="no local settings"):
+        plan_install(agent, "local", folder=project, env={})
+
+
+def test_an_unknown_agent_is_an_error_that_names_the_known(project: Path) -> None:
+    done = touchline(project, "install", "cursor", "--yes")
+    assert done.returncode == 2
+    assert "claude, codex, gemini, opencode" in done.stderr
