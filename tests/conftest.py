@@ -1,13 +1,28 @@
-"""Databases for the tests: a fresh SQLite file, and a fresh database on a real PostgreSQL that the tests start."""
+"""Databases for the tests: a fresh SQLite file, and a fresh database on a real PostgreSQL that the tests start.
+
+`database_url` is an empty one. `database` is open and has all tables; making them anew for each test would cost more
+than the test: they are made once, then copied (SQLite) or emptied (PostgreSQL).
+"""
 
 from __future__ import annotations
 
+import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.postgres import PostgresServer, find_binaries
+
+if TYPE_CHECKING:
+    from touchline.store.database import Database
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Tests that were started in the background of a script ignore Ctrl-C, and so would every command they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +45,54 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
     server: PostgresServer = request.getfixturevalue("postgres")
     with server.fresh() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables, to be copied."""
+    from touchline.store.migrate import open_database
+
+    path = tmp_path_factory.mktemp("migrated") / "app.db"
+    open_database(f"sqlite:///{path}", purpose="test").close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_server(postgres: PostgresServer) -> Iterator[str]:
+    """A PostgreSQL database with all tables, to be emptied."""
+    from touchline.store.migrate import open_database
+
+    with postgres.fresh() as url:
+        open_database(url, purpose="test").close()
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An open database with all tables and nothing in them, on SQLite and on PostgreSQL."""
+    from touchline.store.migrate import open_database
+
+    if request.param == "sqlite":
+        path = shutil.copy(request.getfixturevalue("migrated_file"), tmp_path / "app.db")
+        url = f"sqlite:///{path}"
+    else:
+        url = request.getfixturevalue("migrated_server")
+    with open_database(url, purpose="test") as database:
+        if not database.sqlite:
+            _empty(database)
+        yield database
+
+
+def _empty(database: Database) -> None:
+    import sqlalchemy as sa
+
+    from touchline.store.tables import metadata
+
+    ours = [table.name for table in metadata.sorted_tables if table.name != "meta"]
+    with database.writing() as connection:
+        # A test may have made a table of its own.
+        for name in set(sa.inspect(connection).get_table_names()) - {*ours, "meta", "alembic_version"}:
+            connection.execute(sa.text(f"drop table {name}"))
+        for name in reversed(ours):
+            connection.execute(sa.text(f"delete from {name}"))
+        connection.execute(sa.text("delete from meta where key <> 'purpose'"))

@@ -8,15 +8,11 @@ import os
 import sys
 from typing import NoReturn
 
-from touchline.audit.visible import visible
 from touchline.cli.exits import Exit
 from touchline.errors import TouchlineError
 
-_EXTRAS = {
-    "cli": frozenset({"typer", "rich"}),
-    "engine": frozenset({"sqlalchemy", "alembic", "dbos", "psycopg"}),
-}
-"""What commands need beyond the standard library, by the extra that brings it."""
+_OURS = frozenset({"typer", "rich", "sqlalchemy", "alembic", "dbos", "psycopg", "pydantic", "ruamel"})
+"""What commands need beyond the standard library; comes with the package, and may be missing beside a bare checkout."""
 
 
 def main() -> None:
@@ -27,10 +23,10 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     output = sys.stdout
     try:
-        from touchline.cli.app import app
+        from touchline.cli.app import run
 
         try:
-            app(prog_name="touchline")
+            run(sys.argv[1:])
         finally:
             sys.stdout.flush()
     except SystemExit as leaving:
@@ -42,13 +38,12 @@ def main() -> None:
         _leave(Exit.USAGE, error.message, error.hint)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        extra = next((name for name, packages in _EXTRAS.items() if missing in packages), None)
-        if extra is None:
+        if missing not in _OURS:
             _unexpected()
         _leave(
             Exit.USAGE,
             f"this needs {missing!r}, which is not installed.",
-            f'Install it with: pip install "touchline[{extra}]"',
+            "Install Touchline with all it needs: pip install touchline   (in a checkout: pip install -e .)",
         )
     except KeyboardInterrupt:
         _leave(Exit.INTERRUPTED, "interrupted")
@@ -65,6 +60,8 @@ def main() -> None:
 
 
 def _leave(code: Exit, words: str, hint: str = "") -> NoReturn:
+    from touchline.audit.visible import visible
+
     print(f"touchline: {visible(words)}", file=sys.stderr)
     if hint:
         print(visible(hint), file=sys.stderr)
@@ -80,6 +77,10 @@ def _unexpected() -> NoReturn:
     import traceback
 
     traceback.print_exc()
+    from touchline.cli.log_file import log_file
+
+    if (file := log_file("touchline")) is not None:
+        file.write(f"touchline {' '.join(sys.argv[1:2])}: {traceback.format_exc()}")
     _leave(Exit.UNEXPECTED, "this is a fault of Touchline itself. Please report it with the lines above.")
 
 

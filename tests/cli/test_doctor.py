@@ -220,9 +220,10 @@ def test_without_the_engine_packages_it_still_works_and_says_what_to_install(tmp
         env=environment(),
     )
     assert done.returncode == 0, done.stderr
-    assert 'pip install "touchline[engine]"' in done.stdout
+    assert "pip install touchline" in done.stdout
     assert 'pip install "touchline[fast]"' in done.stdout
-    assert "was not looked at" in done.stdout
+    assert "was not looked at" in " ".join(done.stdout.split())  # a long path wraps the line
+    assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
 
 
 def test_doctor_changes_nothing(tmp_path: Path) -> None:

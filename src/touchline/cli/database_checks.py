@@ -126,7 +126,7 @@ def _database(place: Place, at: datetime) -> Iterator[Checked]:
             server = None if found.kind == "sqlite" else _server_time(database)
             at = datetime.now(UTC)
     except ModuleNotFoundError as error:
-        yield warning("database", f"{place} was not looked at: no {error.name}", fix='pip install "touchline[engine]"')
+        yield warning("database", f"{place} was not looked at: no {error.name}", fix="pip install touchline")
         yield clock
         return
     except StoreError as error:

@@ -154,7 +154,10 @@ def _status_json(place: Place, found: Standing | None) -> dict[str, Any]:
     if found is None:
         return value
     facts = asdict(found)
-    facts = {**facts.pop("schema"), **facts}
+    schema = facts.pop("schema")
+    # `newest` is the time of the newest event.
+    schema["newest_revision"] = schema.pop("newest")
+    facts = {**schema, **facts}
     facts |= {name: _at(facts[name]) if facts[name] else None for name in ("oldest", "newest")}
     return {**value, **facts}
 

@@ -18,6 +18,13 @@ def decide() -> None:
 
     Fields in and out: docs/reference/decide-json.md
     """
+    import os
+
+    from touchline.supervision import prepared
+
+    # Programs wait for this at every stop; the rules ask for their patterns as they are imported.
+    prepared.use(prepared.store_path(os.environ))
     from touchline.cli.decision_output import run
 
     run()
+    prepared.keep()

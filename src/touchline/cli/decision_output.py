@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+import os
 import sys
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from touchline.cli.situation_input import Described, describe
 from touchline.errors import InputError
+from touchline.settings.quick import settings_if_any
 from touchline.supervision.decide import decide
+from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.situation import Decision
+from touchline.supervision.values import names_of
 
 SCHEMA = "touchline.decision/1"
 _MAX_BYTES = 64 * 1024 * 1024
@@ -33,9 +37,15 @@ def run(stream: Any = None) -> None:
         value = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise InputError(f"Standard input is not JSON: {error}.") from None
-    described = describe(value)
+    described = describe(value, limits=_usual_limits())
     decision = decide(described.situation, limits=described.limits)
     print(json.dumps(as_json(described, decision), ensure_ascii=False, indent=2))
+
+
+def _usual_limits() -> Limits:
+    """The numbers of the rules as they are set here."""
+    found = settings_if_any(os.environ, Path.cwd(), Path.home(), section="limits")
+    return LIMITS if found is None else found.limits()
 
 
 def as_json(described: Described, decision: Decision) -> dict[str, Any]:
@@ -59,8 +69,8 @@ def plain(value: Any) -> Any:
     """A frozen value as JSON can say it."""
     if isinstance(value, Enum):
         return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if names := names_of(value):
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, frozenset):
@@ -70,4 +80,4 @@ def plain(value: Any) -> Any:
     return value
 
 
-_DECISION = tuple(field.name for field in dataclasses.fields(Decision))
+_DECISION = names_of(Decision)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def doctor(database: DatabaseOption = "", as_json: JsonOption = False) -> None:
-    """Check this machine: versions, packages, database, file system, disk, clock, programs. Each with a fix.
+    """Check this machine: packages, settings, database, disk, clock, programs, agents, sandbox, leftovers.
 
-    Makes and changes nothing; starts nothing but `--version` of the programs it finds.
+    Each check has its fix. Makes and changes nothing; starts nothing but `--version` of the programs it finds, and the
+    sandbox around an empty command.
 
     \b
     Exit codes:
@@ -39,16 +42,36 @@ def doctor(database: DatabaseOption = "", as_json: JsonOption = False) -> None:
 
 
 def _checks(given: str) -> Iterator[Checked]:
+    from touchline.cli.agent_checks import check_plugins, check_sandbox, with_known_faults
     from touchline.cli.checks import check_packages, check_programs
-    from touchline.cli.database_checks import check_place
-    from touchline.errors import StoreError
-    from touchline.store.checked import problem
+    from touchline.cli.settings_checks import check_hooks, check_settings
 
+    env, folder, home = os.environ, Path.cwd(), Path.home()
     yield from check_packages()
+    yield from check_settings(env, folder, home)
+    yield from _place_checks(given)
+    for one in check_programs():
+        yield with_known_faults(one)
+    yield from check_plugins()
+    yield check_sandbox(env)
+    yield check_hooks(env, folder)
+
+
+def _place_checks(given: str) -> Iterator[Checked]:
+    from touchline.cli.database_checks import check_place
+    from touchline.cli.session_checks import check_leftovers, check_sessions
+    from touchline.errors import SettingsError, StoreError
+    from touchline.store.checked import problem, warning
+
     try:
         place = place_of(given)
     except StoreError as error:
         yield problem("database", error.message, fix=error.hint)
-    else:
-        yield from check_place(place)
-    yield from check_programs()
+        return
+    except SettingsError:
+        # The check of that file says what is wrong with it.
+        yield warning("database", "not looked at: a settings file is wrong", fix="Mend it, or name it: --database")
+        return
+    yield from check_place(place)
+    yield check_leftovers(place, os.environ, Path.home())
+    yield from check_sessions(place)

@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from psycopg import Error as DriverError
-from sqlalchemy.exc import DBAPIError
-
 from touchline.audit.selection import parse_since
 from touchline.audit.visible import visible
 from touchline.cli.place import opened
@@ -60,7 +57,7 @@ def _followed(log: Database, wanted: Wanted, after: int) -> Iterator[Event]:
                     yield event
         except (EventError, SchemaError):
             raise
-        except (StoreError, DBAPIError, DriverError):
+        except StoreError:
             _wait_for(log)
 
 

@@ -10,11 +10,14 @@ class Exit(IntEnum):
 
     DONE = 0
     FOUND = 1
-    """Something is wrong: `--fail-on`, `db check` or `doctor` found it, or a worker lost its work to others."""
+    """Something is wrong: `--fail-on`, `db check` or `doctor` found it, a worker lost its work to others, or
+    `apply` could not or should not apply; or a session's result was not accepted."""
     USAGE = 2
     """Wrong input: the message says which value and what to do next."""
     NOTHING = 3
     """There was nothing to work on."""
+    WAITING = 5
+    """A session waits for a person's answer."""
     UNEXPECTED = 70
     """A fault of Touchline itself; the message asks for a report."""
     OUTPUT = 74
@@ -23,3 +26,5 @@ class Exit(IntEnum):
     """Ended by Ctrl-C."""
     PIPE_CLOSED = 141
     """Whoever read the output stopped reading, as `head` does."""
+    TERMINATED = 143
+    """Ended by SIGTERM."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -117,6 +116,8 @@ def _kind(value: Any) -> str:
 
 def _nearest(value: str, known: Iterable[str]) -> str:
     known = list(known)
+    import difflib
+
     close = difflib.get_close_matches(value, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}known are {', '.join(sorted(known))}."

@@ -18,13 +18,14 @@ DatabaseOption = Annotated[
         "--database",
         metavar="ADDRESS",
         help="A SQLite file's path, or postgresql://user@host/name. Default: TOUCHLINE_DATABASE_URL, else the "
-        "project's .touchline folder, else the user's data folder.",
+        "setting database.url, else the project's .touchline folder, else the user's data folder.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 WHY: dict[Origin, str] = {
     "given": "named by --database",
     "environment": "named by TOUCHLINE_DATABASE_URL",
+    "settings": "named by the setting database.url",
     "project": "the project's .touchline folder",
     "user": "the user's data folder",
 }
@@ -32,9 +33,29 @@ WHY: dict[Origin, str] = {
 
 def place_of(given: str) -> Place:
     """The database that is meant."""
-    from touchline.store.place import find_place
+    from touchline.store.place import VARIABLE, Place, find_place, normalised
 
+    if not given and not os.environ.get(VARIABLE) and (named := _named_in_settings()):
+        return Place(url=normalised(named), origin="settings")
     return find_place(given=given or None, env=os.environ, folder=Path.cwd(), home=Path.home())
+
+
+def _named_in_settings() -> str:
+    """The database that a settings file names; empty when none does. A test asks no person's files."""
+    from touchline.settings.loading import find_settings
+
+    if "PYTEST_CURRENT_TEST" in os.environ:
+        return ""
+    found = find_settings({}, os.environ, Path.cwd(), Path.home())
+    if "database.url" in found.ignored:
+        from touchline.cli.terminal import say
+
+        say(found.notice)
+    url, origin = found.settings.database.url, found.origins.get("database.url")
+    if not url or origin is None or "://" in url:
+        return url
+    # A path in a file is seen from the file, wherever the command is started.
+    return str(Path(origin.where).parent / Path(url).expanduser())
 
 
 def purpose() -> Purpose:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from touchline.audit.figures import count
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from touchline.store.checked import Checked
 
 _TONES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
@@ -19,7 +21,7 @@ def print_facts(facts: Mapping[str, str]) -> None:
     """Name and value, one below the other; empty values are left out."""
     from rich.table import Table
 
-    from touchline.cli.terminal import console, text
+    from touchline.cli.terminal import text
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
@@ -27,14 +29,14 @@ def print_facts(facts: Mapping[str, str]) -> None:
     for name, value in facts.items():
         if value:
             table.add_row(name, text(value))
-    console().print(table)
+    _print(table)
 
 
 def print_checks(checks: Sequence[Checked]) -> None:
     """Each check with its result, what was found, and under it what to do; then how it ended."""
     from rich.table import Table
 
-    from touchline.cli.terminal import console, text
+    from touchline.cli.terminal import text
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
@@ -45,10 +47,22 @@ def print_checks(checks: Sequence[Checked]) -> None:
         if one.fix:
             found.append_text(text(f"\n→ {one.fix}", "cyan"))
         table.add_row(text(one.result, _TONES[one.result]), one.id, found)
+    _print(table)
+    _print("")
+    _print(text(closing_words(checks), "bold"))
+
+
+def _print(what: RenderableType) -> None:
+    """Where nobody watches, without the spaces that fill a line up to the table's width."""
+    from touchline.cli.terminal import console
+
     out = console()
-    out.print(table)
-    out.print()
-    out.print(text(closing_words(checks), "bold"))
+    if out.is_terminal:
+        out.print(what)
+        return
+    with out.capture() as taken:
+        out.print(what)
+    print("\n".join(line.rstrip() for line in taken.get().splitlines()))
 
 
 def closing_words(checks: Sequence[Checked]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from touchline.cli.fields import Fields
@@ -20,13 +19,14 @@ from touchline.supervision.schema import schema_fault
 from touchline.supervision.situation import Situation, Work
 from touchline.supervision.stop import classify
 from touchline.supervision.thrash import current_loop
+from touchline.supervision.values import names_of, replace, value
 from touchline.transcripts.bounds import digest
 from touchline.transcripts.read import CLIS, read_turn
 
 SCHEMA = "touchline.situation/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Described:
     """The situation, and the turn it rests on."""
 
@@ -35,11 +35,14 @@ class Described:
     limits: Limits
 
 
-def describe(value: Any) -> Described:
-    """Build the situation. Raises `SituationError` with the path of the first field that is wrong."""
-    top = Fields(value)
+def describe(told: Any, *, limits: Limits = LIMITS) -> Described:
+    """Build the situation. Raises `SituationError` with the path of the first field that is wrong.
+
+    `limits` hold where the situation names none of its own.
+    """
+    top = Fields(told)
     top.one_of("schema", [SCHEMA], SCHEMA)
-    limits = _limits(top.inner("limits"))
+    limits = _limits(top.inner("limits"), limits)
     task = top.text("task", "")
     turn = _turn(top, task)
     workflow_phase = top.optional_text("phase")
@@ -96,8 +99,8 @@ def _turn(top: Fields, task: str) -> Turn:
                 raise SituationError(name, "does not go with `stream`, which says it already.")
         return turn
     events: list[Event] = [Prompt(text=task)] if task else []
-    for number, (path, value) in enumerate(top.items("calls")):
-        events += _call(Fields(value, path), number)
+    for number, (path, told) in enumerate(top.items("calls")):
+        events += _call(Fields(told, path), number)
     fault = _fault(top.inner("fault"))
     text = top.text("text", "")
     events += [Text(text=text)] if text else []
@@ -151,8 +154,8 @@ def _contract(given: Fields | None, turn: Turn, limits: Limits) -> tuple[Contrac
     if given is None:
         return None, None
     tokens: list[Token] = []
-    for path, value in given.items("tokens"):
-        each = Fields(value, path)
+    for path, told in given.items("tokens"):
+        each = Fields(told, path)
         kind = each.one_of("type", get_args(TokenType), "text")
         token = Token(name=each.text("name"), type=kind, choices=each.texts("choices"))  # type: ignore[arg-type]
         if kind == "verdict" and not token.choices:
@@ -164,8 +167,8 @@ def _contract(given: Fields | None, turn: Turn, limits: Limits) -> tuple[Contrac
         raise SituationError(given.at("schema"), wrong)
     contract = Contract(tokens=tuple(tokens), marker=given.optional_text("marker"), schema=schema)
     paths: dict[str, PathFacts] = {}
-    for name, value in given.mapping("paths").items():
-        each = Fields(value, f"{given.at('paths')}.{name}")
+    for name, told in given.mapping("paths").items():
+        each = Fields(told, f"{given.at('paths')}.{name}")
         paths[name] = PathFacts(exists=each.flag("exists"), inside=each.flag("inside"), fresh=each.flag("fresh"))
         each.done()
     attempt = Attempt(
@@ -214,21 +217,21 @@ def _plan(given: Fields | None) -> Plan | None:
     return plan
 
 
-def _limits(given: Fields | None) -> Limits:
+def _limits(given: Fields | None, usual: Limits) -> Limits:
     """Only plain numbers can be given; each keeps the type it has."""
     if given is None:
-        return LIMITS
+        return usual
     changed: Mapping[str, Any] = {}
-    for each in fields(Limits):
-        default = getattr(LIMITS, each.name)
+    for name in names_of(Limits):
+        default = getattr(usual, name)
         if isinstance(default, tuple):
             continue
-        value = given.optional_number(each.name, float(default))
-        if value is None:
-            raise SituationError(given.at(each.name), "is null, but must be a number.")
-        if value < 0 or (isinstance(default, int) and value != int(value)):
+        number = given.optional_number(name, float(default))
+        if number is None:
+            raise SituationError(given.at(name), "is null, but must be a number.")
+        if number < 0 or (isinstance(default, int) and number != int(number)):
             kind = "whole number" if isinstance(default, int) else "number"
-            raise SituationError(given.at(each.name), f"is {value:g}, but must be a {kind} that is not negative.")
-        changed = {**changed, each.name: type(default)(value)}
+            raise SituationError(given.at(name), f"is {number:g}, but must be a {kind} that is not negative.")
+        changed = {**changed, name: type(default)(number)}
     given.done()
-    return replace(LIMITS, **changed)
+    return replace(usual, **changed)

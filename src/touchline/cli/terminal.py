@@ -6,6 +6,7 @@ somebody watches. Texts from logs are shown as they are: never as markup, never 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -59,7 +60,7 @@ def say(message: str) -> None:
 @contextmanager
 def progress() -> Iterator[Progress | None]:
     """A progress bar on standard error while somebody watches; otherwise nothing."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("CI"):
         yield None
         return
     from rich.console import Console

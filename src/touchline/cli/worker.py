@@ -17,6 +17,10 @@ def worker(
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="How it is called in the log. Default: host and process id.")
     ] = "",
+    wait: Annotated[
+        float,
+        typer.Option("--wait", min=0, max=3600, metavar="SECONDS", help="Wait so long for a server that is away."),
+    ] = 60,
     database: DatabaseOption = "",
 ) -> None:
     """Run the work of a database. On PostgreSQL as many as you like, on any machines; on SQLite one per file.
@@ -32,4 +36,4 @@ def worker(
     """
     from touchline.cli.worker_run import run
 
-    run(place_of(database), slots=slots, name=name, purpose=purpose())
+    run(place_of(database), slots=slots, name=name, wait=wait, purpose=purpose())

@@ -7,12 +7,17 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from touchline.cli.exits import Exit
+from touchline.cli.log_file import LogHandler, log_file
 from touchline.cli.terminal import say
+from touchline.errors import InputError, ServerAway, StoreError
 
 if TYPE_CHECKING:
     from touchline.store.database import Database, Purpose
@@ -23,22 +28,39 @@ AWAY_SECONDS = 2.0
 """How soon a beat is tried again when the database does not answer."""
 LAST_WORD_SECONDS = 5.0
 """How long the end of a worker may take to be written down."""
+MAX_NAME = 100
 
 
-def run(place: Place, *, slots: int | None, name: str, purpose: Purpose) -> NoReturn:
-    """Work until told to stop, then leave with the exit code that fits."""
+def run(place: Place, *, slots: int | None, name: str, wait: float, purpose: Purpose) -> NoReturn:
+    """Work until told to stop, then leave with the exit code that fits. A server that is away is waited for."""
+    from touchline.coordination.leases import release_dead
     from touchline.engine.worker import leave, run_worker
-    from touchline.store.migrate import open_database
+    from touchline.roles.working import know_workflows
+    from touchline.sessions.room import open_room
+    from touchline.settings.loading import settings_for
 
-    name = name or f"{socket.gethostname()[:60]}.{os.getpid()}"
+    know_workflows()
+    limits = settings_for({}, os.environ, Path.cwd(), Path.home()).limits()
+    name = _checked(name or f"{socket.gethostname()[:60]}.{os.getpid()}")
     _log_to_stderr()
     say(f"Worker {name} starts on {place}.")
-    with open_database(place.url, purpose=purpose) as database, _living(place, database, name):
-        end = run_worker(place, slots=slots, purpose=purpose)
+    rooms = ExitStack()
+    with _opened(place, purpose, wait) as database, _living(database, name) as began:
+        rooms.enter_context(open_room(place, database, env=os.environ, home=Path.home(), limits=limits))
+        end = run_worker(
+            place,
+            slots=slots,
+            purpose=purpose,
+            when_dead=partial(release_dead, database),
+            ready=partial(_ready, place, database, began),
+        )
+    if not end.unfinished:
+        # With work left, nothing is taken from under it: its threads end with the process.
+        rooms.close()
     if end.leftovers:
         say(f"Ended {end.leftovers} processes that an earlier worker had left behind.")
     if end.unfinished:
-        say(f"Handed back unfinished: {end.unfinished}. The next worker goes on with them.")
+        say(f"Not finished: {end.unfinished}. The next worker goes on with them.")
     if end.reason == "fenced":
         say("The others took this worker for dead and went on with its work. Start it anew.")
         leave(end, Exit.FOUND)
@@ -46,28 +68,71 @@ def run(place: Place, *, slots: int | None, name: str, purpose: Purpose) -> NoRe
     leave(end, Exit.DONE)
 
 
-@contextmanager
-def _living(place: Place, database: Database, name: str) -> Iterator[None]:
-    """Beat from the moment on that this process runs the work, and tell its end."""
-    ended = threading.Event()
-    thread = threading.Thread(target=_beat, args=(place, database, name, ended), name="touchline-alive", daemon=True)
-    thread.start()
+def _ready(place: Place, database: Database, began: Callable[[], None]) -> None:
+    """This process runs the work now: it says so, and puts in order what a dead one left half-way."""
+    from touchline.engine.opening import connect_engine
+    from touchline.engine.retention import forget_old
+    from touchline.roles.build.reconciling import reconcile_builds
+    from touchline.sessions.reconciling import reconcile
+    from touchline.sessions.room import current_room
+
+    began()
+    outside = connect_engine(place)
     try:
-        yield
+        reconcile(outside, database)
+        reconcile_builds(outside, current_room())
+        forget_old(outside, database)
+    finally:
+        outside.close()
+
+
+def _checked(name: str) -> str:
+    if len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
+        raise InputError(
+            f"--name: {name[:60]!r} is no name of a worker.",
+            hint=f"Use 1 to {MAX_NAME} characters that can be seen, with no space at the ends.",
+        )
+    return name
+
+
+def _opened(place: Place, purpose: Purpose, wait: float) -> Database:
+    """The database, made or brought up to date; a server that is away, as while it starts, is waited for."""
+    from touchline.store.migrate import open_database
+
+    until, told = time.monotonic() + wait, False
+    while True:
+        try:
+            return open_database(place.url, purpose=purpose)
+        except ServerAway as error:
+            if time.monotonic() >= until:
+                raise
+            if not told:
+                say(f"{error.message}\nWaiting for it, {wait:g} s at most.")
+            told = True
+        time.sleep(max(0.0, min(AWAY_SECONDS, until - time.monotonic())))
+
+
+@contextmanager
+def _living(database: Database, name: str) -> Iterator[Callable[[], None]]:
+    """Beat from the moment on that this process runs the work, which the caller says, and tell its end."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_beat, args=(database, name, ended), name="touchline-alive", daemon=True)
+    try:
+        yield thread.start
     finally:
         ended.set()
-        thread.join(timeout=LAST_WORD_SECONDS)
+        if thread.ident is not None:
+            thread.join(timeout=LAST_WORD_SECONDS)
 
 
-def _beat(place: Place, database: Database, name: str, ended: threading.Event) -> None:
+def _beat(database: Database, name: str, ended: threading.Event) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
     from touchline.coordination.heartbeats import beat, stop
     from touchline.coordination.leases import expire
     from touchline.errors import TouchlineError
 
-    if not _at_work(place, ended):
-        return
+    _warn_of_namesake(database, name)
     say(f"Worker {name} is at work (process {os.getpid()}). Ctrl-C ends it.")
     over = False
     while not over:
@@ -83,27 +148,34 @@ def _beat(place: Place, database: Database, name: str, ended: threading.Event) -
             over = ended.wait(AWAY_SECONDS)
 
 
-def _at_work(place: Place, ended: threading.Event) -> bool:
-    """Wait until this process has the right to run the work; False when it never gets it."""
-    from touchline.engine.opening import supervisor_lock
+def _warn_of_namesake(database: Database, name: str) -> None:
+    """Two workers under one name would look like one that starts again and again."""
+    from sqlalchemy.exc import SQLAlchemyError
 
-    if place.path is None:
-        return True
-    lock = supervisor_lock(place.path)
-    while not ended.is_set():
-        try:
-            if lock.read_text(encoding="ascii").strip() == str(os.getpid()):
-                return True
-        except OSError:
-            pass
-        ended.wait(0.1)
-    return False
+    from touchline.coordination.heartbeats import components
+    from touchline.store.clock import time_of
+
+    try:
+        with database.reading() as connection:
+            known = {each.component: each for each in components(connection)}
+            moment = time_of(connection)
+    except (StoreError, SQLAlchemyError):
+        return  # the beat says so
+    other = known.get(f"worker:{name}")
+    if other is None or other.status != "alive":
+        return
+    silent = (moment - other.beat_at).total_seconds()
+    if silent < 2 * BEAT_SECONDS:
+        where = f"process {other.pid} on {other.host}"
+        say(f"A worker called {name} was alive {silent:.0f} s ago ({where}). If it still is, name this one otherwise.")
 
 
 def _log_to_stderr() -> None:
-    """What the engine tells, such as a takeover, as lines on standard error."""
+    """What the engine tells, such as a takeover, as lines on standard error and in the log file."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
     ours = logging.getLogger("touchline")
     ours.addHandler(handler)
+    if (file := log_file("worker")) is not None:
+        ours.addHandler(LogHandler(file))
     ours.setLevel(logging.INFO)

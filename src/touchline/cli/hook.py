@@ -1,0 +1,150 @@
+"""`touchline hook`: puts the coach into an interactive agent's own hooks, takes it out, and says how it stands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from touchline.cli.exits import Exit
+from touchline.cli.place import JsonOption
+
+if TYPE_CHECKING:
+    from touchline.hooks.agents_known import Level
+    from touchline.hooks.install import Change
+
+hook = typer.Typer(
+    help="The coach in interactive sessions, through the agent's own hooks: install, uninstall, status.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Agent = Annotated[str, typer.Argument(metavar="AGENT", help="claude, codex, gemini or opencode.")]
+UserOption = Annotated[bool, typer.Option("--user", help="In your own settings, for every project.")]
+LocalOption = Annotated[
+    bool, typer.Option("--local", help="In the project's settings that are not shared (claude: settings.local.json).")
+]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Show the change and leave.")]
+
+
+@hook.command()
+def install(
+    agent: Agent,
+    user: UserOption = False,
+    local: LocalOption = False,
+    yes: YesOption = False,
+    dry_run: DryOption = False,
+) -> None:
+    """Put Touchline's hooks into an agent's settings: those of this folder's project, or your own with --user.
+
+    Shows the change and asks first. Adds its own lines and keeps every other byte; `uninstall` takes exactly them
+    out again.
+
+    \b
+    Exit codes:
+      0  installed, or nothing to do
+      1  you said no
+      2  the settings cannot be used; the message says why, and nothing was changed
+    """
+    from touchline.hooks.install import home_of, plan_install
+
+    level = _level(user, local)
+    change = plan_install(agent, level, folder=_project(), env=os.environ)
+    _apply(change, yes=yes, dry_run=dry_run, done="Installed.", nothing="Nothing to do: the hooks are there.")
+    if advice := home_of(agent).advice:
+        typer.echo(advice, err=True)
+
+
+@hook.command()
+def uninstall(
+    agent: Agent,
+    user: UserOption = False,
+    local: LocalOption = False,
+    yes: YesOption = False,
+    dry_run: DryOption = False,
+) -> None:
+    """Take Touchline's hooks out of an agent's settings again, and nothing else.
+
+    \b
+    Exit codes:
+      0  taken out, or nothing to do
+      1  you said no
+      2  the settings cannot be used; the message says why, and nothing was changed
+    """
+    from touchline.hooks.install import plan_uninstall
+
+    change = plan_uninstall(agent, _level(user, local), folder=_project(), env=os.environ)
+    _apply(change, yes=yes, dry_run=dry_run, done="Taken out.", nothing="Nothing to do: no hooks of Touchline there.")
+
+
+@hook.command()
+def status(
+    agent: Annotated[str, typer.Argument(metavar="[AGENT]", help="Only this agent.")] = "", as_json: JsonOption = False
+) -> None:
+    """Say where hooks are installed, and whether they still work.
+
+    \b
+    Exit codes:
+      0  nothing is wrong
+      1  installed hooks are broken, outdated or incomplete, or a settings file cannot be read
+    """
+    from touchline.cli.sheet import print_json
+    from touchline.hooks.agents_known import HOMES
+    from touchline.hooks.install import home_of, standing
+
+    levels: tuple[Level, ...] = ("project", "local", "user")
+    found = [
+        one
+        for name in ([home_of(agent).agent] if agent else HOMES)
+        for level in levels
+        if (one := standing(name, level, folder=_project(), env=os.environ)) is not None
+    ]
+    fine = all(one.result in ("installed", "absent") for one in found)
+    if as_json:
+        rows = [
+            {"agent": o.agent, "level": o.level, "path": str(o.path), "result": o.result, "detail": o.detail}
+            for o in found
+        ]
+        print_json("touchline.hooks/1", {"ok": fine, "hooks": rows})
+    else:
+        for one in found:
+            detail = f"  ({one.detail})" if one.detail else ""
+            typer.echo(f"{one.agent:9} {one.level:8} {one.result:11} {one.path}{detail}")
+        if all(one.result == "absent" for one in found):
+            typer.echo("Install them with: touchline hook install claude", err=True)
+    if not fine:
+        raise typer.Exit(Exit.FOUND)
+
+
+def _project() -> Path:
+    """The root of the repository around this folder, else the folder itself."""
+    here = Path.cwd()
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+
+
+def _level(user: bool, local: bool) -> Level:
+    from touchline.errors import InputError
+
+    if user and local:
+        raise InputError("--user and --local exclude each other.", hint="Give one of them.")
+    return "user" if user else "local" if local else "project"
+
+
+def _apply(change: Change, *, yes: bool, dry_run: bool, done: str, nothing: str) -> None:
+    from touchline.audit.visible import visible
+    from touchline.cli.asking import agree
+    from touchline.hooks.install import apply
+
+    if not change.needed:
+        typer.echo(nothing, err=True)
+        return
+    typer.echo("\n".join(visible(line) for line in change.diff().splitlines()))
+    if dry_run:
+        return
+    if not yes:
+        agree(f"Change {change.path}?")
+    apply(change)
+    typer.echo(done, err=True)

@@ -1,0 +1,210 @@
+"""`touchline build` as a person types it: start, status, follow, pause, stop, resume, apply; and the demo."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.command import environment, started, touchline
+from tests.sessions.house import repository
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("build-commands")]
+ANSWERS = """
+- question: write_requirements
+  answer:
+    title: Sample
+    objective: Two files.
+    success_criteria: [they are there]
+    requirements: [{text: The files exist, acceptance: one sees them}]
+    new_files: [{path: one.py, purpose: first}, {path: two.py, purpose: second}]
+- question: plan_tasks
+  answer:
+    tasks:
+      - {id: T-001, title: The first, phase: types, action: CREATE, file: one.py, requirements: [it exists],
+         satisfies: [FR-001], command: test -f one.py}
+      - {id: T-002, title: The second, phase: types, action: CREATE, file: two.py, requirements: [it exists],
+         satisfies: [FR-001], command: test -f two.py, depends_on: [T-001]}
+"""
+SCRIPT = """
+conversations:
+  - name: one
+    when: '/Task T-001:/'
+    find: &find {{marker: "(TASK-COMPLETE-[0-9a-f]+)"}}
+    turns:
+      - {{calls: [{{shell: "touch {here}/begun; until test -e {here}/go; do sleep 0.1; done"}}]}}
+      - {{calls: [{{write: one.py, content: "x = 1\\n"}}]}}
+      - {{calls: [{{shell: test -f one.py}}]}}
+      - {{text: "Written, and the check passes with exit code 0.\\n${{marker}}"}}
+  - name: two
+    when: '/Task T-002:/'
+    find: *find
+    turns:
+      - {{calls: [{{write: two.py, content: "x = 2\\n"}}]}}
+      - {{calls: [{{shell: test -f two.py}}]}}
+      - {{text: "Written, and the check passes with exit code 0.\\n${{marker}}"}}
+"""
+
+
+class Project:
+    """A repository with an approved specification, and a script for its agents."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.repo = folder, repository(folder / "repo")
+        (folder / "brief.md").write_text("Two files, please.\n")
+        (folder / "answers.yaml").write_text(ANSWERS)
+        (folder / "script.yaml").write_text(SCRIPT.format(here=folder))
+        self.env = {
+            "TOUCHLINE_DATABASE_URL": f"sqlite:///{folder / 'app.db'}",
+            "TOUCHLINE_SCRIPTED_HOME": str(folder / "scripted"),
+            "HOME": str(folder),
+        }
+        model = f"scripted:{folder / 'answers.yaml'}"
+        where = ("--repository", self.repo, "--folder", folder / "spec")
+        self.run("spec", "new", folder / "brief.md", "--model", model, *where)
+        self.run("spec", "approve", "--yes")
+
+    def start(self) -> tuple[str | Path, ...]:
+        options = ("--script", self.folder / "script.yaml", "--sandbox", "none", "--no-plan")
+        return ("build", "start", *options, "--repository", self.repo)
+
+    def run(self, *arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = touchline(*arguments, **self.env)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    def said(self, *arguments: str | Path) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run(*arguments, "--json").stdout)
+        return found
+
+    def until(self, path: Path) -> None:
+        until = time.monotonic() + 90
+        while not path.exists():
+            assert time.monotonic() < until, f"{path} never came"
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_from_start_to_apply_in_lines_and_json(project: Project) -> None:
+    (project.folder / "go").touch()
+    done = project.run(*project.start(), "--json")
+    *events, last = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {event["type"] for event in events} >= {"build.started", "task.started", "agent.called", "task.completed"}
+    assert (last["schema"], last["status"]) == ("touchline.build/1", "complete")
+    assert [task["status"] for task in last["tasks"]] == ["complete", "complete"]
+    assert last["cost"]["work"]["tokens"] > 0
+    shown = project.said("build", "status")
+    assert shown["id"] == last["id"]
+    assert shown["cost"]["supervision"] == {"tokens": 0, "usd": 0.0, "untold": 0}
+    words = project.run("build", "status").stdout
+    assert f"touchline apply {last['id']}" in words
+    assert "T-002" in words
+    applied = project.run("apply", last["id"], "--yes").stdout
+    assert "Applied to main" in applied
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=project.repo, capture_output=True, text=True, check=True)
+    assert log.stdout.splitlines() == ["T-002: The second", "T-001: The first", "Begin"]
+    refused = project.run("build", "resume", code=2)
+    assert "is complete" in refused.stderr
+
+
+def test_ctrl_c_once_pauses_and_twice_stops_and_both_go_on(project: Project) -> None:
+    running = started(*project.start(), **project.env)
+    try:
+        project.until(project.folder / "begun")
+        running.send_signal(signal.SIGINT)
+        assert running.stderr is not None
+        _until_said(running, "Pausing")
+        assert project.said("build", "status")["wanted"] == "pause"
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=90)
+    finally:
+        running.kill()
+        running.communicate()
+    assert running.returncode == 130, errors
+    assert "stopped (stop requested)" in out
+    (project.folder / "go").touch()
+    done = project.run("build", "resume")
+    assert "complete" in done.stdout
+    assert "T-001" in done.stderr, "plain lines where nobody watches"
+    assert project.said("build", "status")["runs"] == 2
+
+
+def test_started_by_one_and_stopped_by_another(project: Project) -> None:
+    handed = project.run(*project.start(), "--no-wait")
+    id = handed.stdout.strip()
+    assert "Nothing runs it yet" in handed.stderr
+    running = started("build", "follow", **project.env)
+    try:
+        project.until(project.folder / "begun")
+        beside = touchline("build", "pause", **project.env)
+        assert "No further task is started" in beside.stderr
+        stopped = project.said("build", "stop")
+        assert (stopped["id"], stopped["status"], stopped["reason"]) == (id, "stopped", "stop_requested")
+        running.communicate(timeout=90)
+    finally:
+        running.kill()
+        running.communicate()
+    assert running.returncode == 1
+    assert [task["status"] for task in stopped["tasks"]] == ["pending", "pending"]
+
+
+def test_wrong_input_is_told_before_anything_starts(project: Project) -> None:
+    for options, words in (
+        (("--parallel", "0"), "--parallel: 0 is no limit"),
+        (("--level", "deep"), "'deep' is no level"),
+        (("--sandbox", "steel"), "'steel' is no level"),
+        (("nowhere",), "there is no specification 'nowhere'"),
+    ):
+        assert words in project.run(*project.start(), *options, code=2).stderr
+    assert "There is no build yet" in project.run("build", "status", code=2).stderr
+    model = ("--model", f"scripted:{project.folder / 'answers.yaml'}")
+    where = ("--repository", project.repo, "--folder", project.folder / "second")
+    project.run("spec", "new", project.folder / "brief.md", *model, *where)
+    refused = project.run(*project.start(), code=2).stderr
+    assert "is waiting, not approved" in refused
+    assert "touchline spec approve" in refused
+
+
+@pytest.mark.timeout(180)
+def test_the_demo_goes_from_a_brief_to_a_tested_program(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    done = touchline("demo", "--build", "--keep", kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said_there = " ".join(done.stdout.split())
+    for words in (
+        "two agents work at the same time",
+        "You are PLANNING",
+        "review: needs changes. `git fetch` cannot work here",
+        "it does not pass: exit code 1",
+        "python3 -m unittest discover -s tests -t .: 6 passed",
+        "commit",
+        "your own branch and files are untouched",
+    ):
+        assert words in said_there, words
+    url = f"sqlite:///{kept / 'demo.db'}"
+    assert touchline("apply", "build", "--yes", "--database", url).returncode == 0
+    ran = subprocess.run(
+        ["python3", "-m", "split", "100.00", "Ann", "Bob", "Cyd"],
+        cwd=kept / "split",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "Ann 33.34\nBob 33.33\nCyd 33.33\n"
+
+
+def _until_said(running: subprocess.Popen[str], words: str) -> None:
+    assert running.stderr is not None
+    for line in running.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"never said: {words}")
