@@ -7,13 +7,14 @@ TRACES   ?= ../shared/data/traces/dev.jsonl.gz
 MESSAGES ?= ../shared/data/messages/dev.jsonl
 KILLS    ?= 2000
 
-.PHONY: help venv demo test soak lint format bench clean
+.PHONY: help venv demo test soak lint format bench dist clean
 
 help:
-	@echo "make demo    audit the bundled sample sessions: the report, and a page to open"
+	@echo "make demo    a scripted agent is coached, then a brief becomes a program: no key, under 60 s"
 	@echo "make test    every test, in a virtual environment that is made first if need be"
 	@echo "make soak    the crash matrix with 2,000 kills (KILLS=n for another number)"
 	@echo "make bench   speed and quality, each against its limit in the same run"
+	@echo "make dist    a wheel and an sdist in dist/, with their sizes"
 	@echo "make lint    style, types, import direction"
 	@echo "make format  put the style right"
 
@@ -27,6 +28,8 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: venv
 	@$(BIN)/touchline demo
+	@echo
+	@$(BIN)/touchline demo --build
 
 test: venv
 	@scripts/test-tools
@@ -35,6 +38,7 @@ test: venv
 soak: venv
 	@scripts/test-tools
 	TOUCHLINE_KILLS=$(KILLS) $(BIN)/python -m pytest -s tests/engine/test_crash_matrix.py
+	TOUCHLINE_BUILD_KILLS=20 $(BIN)/python -m pytest -s tests/roles/test_build_crash.py
 
 lint: venv
 	$(BIN)/ruff check .
@@ -48,6 +52,11 @@ format: venv
 
 bench: venv
 	$(BIN)/python -m bench --traces $(TRACES) --messages $(MESSAGES)
+
+dist: venv
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	@ls -l dist
 
 clean:
 	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

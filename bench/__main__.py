@@ -27,9 +27,11 @@ def main() -> int:
         ("messages.py", given.messages, []),
         ("rules_cost.py", given.traces, []),
         ("start_up.py", None, []),
+        ("hook_cost.py", None, []),
         ("audit_speed.py", None, ["--mb", str(given.mb)]),
         ("store_speed.py", None, []),
         ("engine_cost.py", None, []),
+        ("sessions_cost.py", None, []),
     ]
     results: list[tuple[str, str]] = []
     for script, data, arguments in runs:
