@@ -6,6 +6,7 @@ than the test: they are made once, then copied (SQLite) or emptied (PostgreSQL).
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ from tests.postgres import PostgresServer, find_binaries
 if TYPE_CHECKING:
     from touchline.store.database import Database
 
+
+# With it no command asks a person or draws progress; a test that wants that says so itself.
+os.environ.pop("CI", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Tests that were started in the background of a script ignore Ctrl-C, and so would every command they start.

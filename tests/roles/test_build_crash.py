@@ -16,7 +16,6 @@ from tests.engine.zygote import Zygote
 from tests.roles.yard import Yard, code_turns, opened, sh, task
 from tests.sessions.house import alive, place_of
 
-from touchline.engine.opening import connect_engine
 from touchline.roles.build.rows import build_row
 from touchline.roles.specification.keeping import find_spec
 from touchline.store.fault_points import FAULT_POINTS
@@ -164,9 +163,6 @@ def test_killed_at_any_time(zygote: Zygote, folder: Path) -> None:
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
     print(f"seed {seed}")
-    with open_database(place_of(folder).url, purpose="test"):
-        # What the engine makes of a kill while it makes its tables is the engine's own matter.
-        connect_engine(place_of(folder)).close()
     for _ in range(KILLS):
         # Not often enough in one turn for the guard that gives a turn up after three deaths.
         zygote.run("tests.roles.test_build_crash.play", folder=str(folder), kill_after=chance.uniform(1.0, 9.0))

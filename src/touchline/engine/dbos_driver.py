@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from touchline.engine.dbos_engine import DbosClient, told
+from touchline.engine.dbos_engine import DbosClient, make_tables, told
 from touchline.engine.dbos_settings import POLL_SECONDS, configuration, launching, silence
 from touchline.engine.workbook import DEFAULT_QUEUE, Workbook
 from touchline.errors import EngineError
@@ -43,6 +43,7 @@ class DbosDriver(DbosClient):
         try:
             by_clock = register(workbook, lambda id: DbosFlow(id, self, database, executor), self._running)
             with launching(place), told():
+                make_tables(place)
                 DBOS.launch()
             _limit(instance, slots or {})
             with told():

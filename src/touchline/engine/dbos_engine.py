@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from touchline.engine.dbos_settings import APPLICATION, SCHEMA, VERSION
+from touchline.engine.dbos_settings import APPLICATION, SCHEMA, VERSION, connect
 from touchline.engine.port import DEFAULT_PRIORITY, Job, State
 from touchline.engine.workbook import DEFAULT_QUEUE, Workbook
 from touchline.errors import EngineError
 from touchline.store.fault_points import fault_point
+from touchline.store.place import Place
 
 if TYPE_CHECKING:
     from dbos import WorkflowStatus
@@ -53,11 +54,6 @@ class DbosClient:
                 serializer=DBOSPortableJSONSerializer(),
                 application_name=APPLICATION,
             )
-
-    def make_tables(self) -> None:
-        """Bring the engine's tables up to date, as its launch does. DBOS lets only its application do it."""
-        with told():
-            self._client._sys_db.run_migrations()
 
     @property
     def drives(self) -> bool:
@@ -231,6 +227,31 @@ def _said(error: BaseException | str | None) -> str:
 
 def _moment(milliseconds: int | None) -> datetime:
     return datetime.fromtimestamp((milliseconds or 0) / 1000, UTC)
+
+
+def make_tables(place: Place) -> None:
+    """Bring the engine's tables up to date, all or none of it, as a launch would. To be called within `launching`.
+
+    DBOS lets only its application do it, which runs work. (Its client would do it too, but on PostgreSQL without the
+    triggers by which a message wakes who waits for it, and nobody would add them later.)
+    """
+    from dbos import DBOSPortableJSONSerializer
+    from dbos._sys_db import SystemDatabase
+
+    pool = connect(place, for_tables=True)
+    try:
+        with told():
+            tables = SystemDatabase.create(
+                system_database_url=place.engine_url,
+                engine_kwargs={},
+                engine=pool,
+                schema=SCHEMA,
+                serializer=DBOSPortableJSONSerializer(),
+                executor_id=None,
+            )
+            tables.run_migrations()
+    finally:
+        pool.dispose()
 
 
 @contextmanager

@@ -37,8 +37,12 @@ IDLE_SECONDS = 60
 _IDLE = "idle_in_transaction_session_timeout"
 
 
-def connect(place: Place) -> sa.Engine:
-    """A connection pool to the engine's own database."""
+def connect(place: Place, *, for_tables: bool = False) -> sa.Engine:
+    """A connection pool to the engine's own database.
+
+    `for_tables`: tables are made in a transaction too. Python's sqlite3 begins none for CREATE TABLE: a kill in between
+    would leave half of the engine's tables, and it could never open that file again.
+    """
     if place.path is None:
         return _server_pool(place.engine_url)
     engine = sa.create_engine(
@@ -50,7 +54,7 @@ def connect(place: Place) -> sa.Engine:
 
     @event.listens_for(engine, "connect")
     def _(connection: Any, _record: object) -> None:
-        connection.isolation_level = "IMMEDIATE"
+        connection.isolation_level = None if for_tables else "IMMEDIATE"
         for pragma in (
             f"busy_timeout={BUSY_SECONDS * 1000}",
             "journal_mode=WAL",
@@ -59,6 +63,12 @@ def connect(place: Place) -> sa.Engine:
             "foreign_keys=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
+
+    if for_tables:
+
+        @event.listens_for(engine, "begin")
+        def _(connection: sa.Connection) -> None:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
 

@@ -23,13 +23,11 @@ from touchline.store.place import Place
 def connect_engine(place: Place, workbook: Workbook = BOOK) -> Engine:
     """The engine as seen from outside. It makes its tables if nobody did, and runs nothing."""
     silence()
-    from touchline.engine.dbos_engine import DbosClient
+    from touchline.engine.dbos_engine import DbosClient, make_tables
 
     with launching(place):
-        pool = connect(place)
-        client = DbosClient(pool, workbook)
-        client.make_tables()
-    return client
+        make_tables(place)
+    return DbosClient(connect(place), workbook)
 
 
 def supervisor_lock(path: Path) -> Path:

@@ -212,9 +212,9 @@ def _limit(limit: int, folder: str) -> None:
 
 
 def _become(command: list[str]) -> NoReturn:
-    # What is ignored is inherited. Python ignores the first two: `yes | head` would never end. A script that starts us
-    # in its background has us ignore some of the others: an agent could not be interrupted.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    # What is ignored is inherited. Python ignores SIGPIPE: `yes | head` would never end. Whoever started us in a
+    # background may have us ignore any of the others: an agent could not be interrupted.
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     try:
