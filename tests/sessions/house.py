@@ -71,6 +71,17 @@ class Liar(Scripted):
         return Launch(argv=("printf", r"%s\n", *lines), talks=True)
 
 
+class Forgetful(Scripted):
+    """The scripted agent as a CLI that has lost every conversation it is to go on with."""
+
+    name = "forgetful"
+
+    def launch(self, request: Any, found: Any, env: Any) -> Launch:
+        if request.session is not None:
+            (Path(env["TOUCHLINE_SCRIPTED_HOME"]) / "sessions" / f"{request.session}.jsonl").unlink()
+        return super().launch(request, found, env)
+
+
 class Fenced(Scripted):
     """The scripted agent as a CLI that confines its tools by itself."""
 
@@ -78,7 +89,7 @@ class Fenced(Scripted):
     abilities = replace(Scripted.abilities, own_sandbox=True)
 
 
-DRIVERS: dict[str, Driver] = {driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Fenced())}
+DRIVERS: dict[str, Driver] = {driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Fenced())}
 
 
 def repository(folder: Path) -> Path:

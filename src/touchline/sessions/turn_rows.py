@@ -33,9 +33,12 @@ _SESSION = re.compile(r"[A-Za-z0-9][\w.:@+/=-]{0,199}", re.ASCII)
 
 
 def begin_turn(
-    connection: sa.Connection, session: SessionRecord, order: Order, *, beginning: int, heard: int
+    connection: sa.Connection, session: SessionRecord, order: Order, *, beginning: int, heard: int, lost: bool = False
 ) -> TurnRecord:
-    """The row of a turn whose process is about to start, for the first time or once more."""
+    """The row of a turn whose process is about to start, for the first time or once more.
+
+    `lost`: the CLI does not know the conversation any more, so it cannot go on.
+    """
     if beginning == 1:
         before = turns_of_session(connection, session.id)
         first = _calls(session, before)
@@ -69,7 +72,7 @@ def begin_turn(
             number=order.number,
             beginnings=beginning,
             heard=heard,
-            how="resumed" if heard and found.cli_session_id else "begun anew",
+            how="resumed" if heard and found.cli_session_id and not lost else "begun anew",
         )
     append(connection, [told])
     return cast(TurnRecord, turn_of_session(connection, session.id, order.number))

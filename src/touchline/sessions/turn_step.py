@@ -31,7 +31,7 @@ from touchline.sessions.turn_rows import begin_turn, end_turn, note_session, tol
 from touchline.sessions.wanted import Unwanted
 from touchline.sessions.watching import Boundary
 from touchline.store.fault_points import fault_point
-from touchline.supervision.facts import Call, Ended, Result, Text, Turn, steps_of
+from touchline.supervision.facts import Call, Ended, Fault, Result, Text, Turn, steps_of
 from touchline.supervision.loops import ThrashWatch
 
 MOST_BEGINNINGS = 3
@@ -47,6 +47,8 @@ class _Begun:
     order: Order
     torn: tuple[Turn, ...]
     """What streams of this turn that a crash cut off have told."""
+    lost: bool = False
+    """The CLI no longer has the conversation that was to go on."""
 
 
 def run_one_turn(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> dict[str, Any]:
@@ -101,20 +103,44 @@ def _torn(room: Room, driver: Driver, session: SessionRecord, turn: TurnRecord |
     return tuple(part_heard(driver, session, path, None) for path in files)
 
 
-def _begin(room: Room, session: SessionRecord, order: Order, torn: tuple[Turn, ...], *, beginning: int) -> _Begun:
+def _begin(
+    room: Room, session: SessionRecord, order: Order, torn: tuple[Turn, ...], *, beginning: int, lost: bool = False
+) -> _Begun:
     heard = sum(isinstance(event, Text | Call | Result) for part in torn for event in part.events)
     with room.database.writing() as connection:
-        turn = begin_turn(connection, session, order, beginning=beginning, heard=heard)
+        turn = begin_turn(connection, session, order, beginning=beginning, heard=heard, lost=lost)
     snapshots.keep(room.of(session.id), "before", order.number, Path(session.workspace))
-    return _Begun(session=session, turn=turn, order=order, torn=torn if heard else ())
+    return _Begun(session=session, turn=turn, order=order, torn=torn if heard else (), lost=lost)
 
 
 def _run(
     room: Room, begun: _Begun, driver: Driver, found: Found, hold: governor.Hold, must_stop: Callable[[], bool]
 ) -> None:
-    session, number = begun.session, begun.order.number
-    folder = room.of(session.id)
     redactor = Redactor(secrets_in(room.env))
+    request = _request(begun)
+    ran, boundary = _heard(room, begun, request, driver, found, hold, must_stop, redactor)
+    if request.session is not None and _never_spoke(ran.turn):
+        # A CLI writes its conversation down a little after it happens; killed in between, it knows nothing of it.
+        beginning = begun.turn.beginnings + 1
+        begun = _begin(room, begun.session, begun.order, begun.torn, beginning=beginning, lost=True)
+        ran, boundary = _heard(room, begun, _request(begun), driver, found, hold, must_stop, redactor)
+    fault_point("session.turn_over")
+    snapshots.keep(room.of(begun.session.id), "after", begun.order.number, Path(begun.session.workspace))
+    _end(room, begun, ran, boundary, redactor)
+
+
+def _heard(
+    room: Room,
+    begun: _Begun,
+    request: Request,
+    driver: Driver,
+    found: Found,
+    hold: governor.Hold,
+    must_stop: Callable[[], bool],
+    redactor: Redactor,
+) -> tuple[Ran, Boundary]:
+    """Let the CLI run, and tell what it does as it does it."""
+    session, number = begun.session, begun.order.number
     teller = Teller(room.writer, session.id, number, redact=redactor.text, task_id=session.asked.task_id)
     boundary = _boundary(room, begun, driver, teller, redactor)
     if begun.torn:
@@ -124,12 +150,12 @@ def _run(
     try:
         ran = run_turn(
             driver,
-            _request(begun),
+            request,
             found,
             level=cast(Level, session.sandbox),
             env=room.env,
             records=room.records,
-            raw=raw_file(folder, number, begun.turn.beginnings),
+            raw=raw_file(room.of(session.id), number, begun.turn.beginnings),
             limits=_limits(room, begun),
             observe=governor.watched(boundary, hold),
             must_stop=Unwanted(room, session.id, must_stop),
@@ -139,9 +165,14 @@ def _run(
         )
     finally:
         teller.close()
-    fault_point("session.turn_over")
-    snapshots.keep(folder, "after", number, Path(session.workspace))
-    _end(room, begun, ran, boundary, redactor)
+    return ran, boundary
+
+
+def _never_spoke(turn: Turn) -> bool:
+    """Whether the CLI ended by itself, with an error that is not its provider's, before the model said anything."""
+    known = any(isinstance(event, Fault) and event.kind != "other" for event in turn.events)
+    spoke = any(isinstance(event, Text | Call | Result) for event in turn.events)
+    return turn.ended is Ended.CRASHED and not known and not spoke
 
 
 def _end(room: Room, begun: _Begun, ran: Ran, boundary: Boundary, redactor: Redactor) -> None:
@@ -207,8 +238,9 @@ def _request(begun: _Begun) -> Request:
     contract = contract_of(asked.contract, session.marker)
     # A torn turn in which something was heard goes on in the session that was heard; else it begins as it was ordered.
     torn = bool(begun.torn) and begun.turn.cli_session_id is not None
-    known = begun.turn.cli_session_id if torn else (None if order.fresh else session.cli_session_id)
-    words = text("interrupted") if torn else prompt_of(session, order, contract, resumed=known is not None)
+    resumed = begun.turn.cli_session_id if torn else (None if order.fresh else session.cli_session_id)
+    known = None if begun.lost else resumed
+    words = text("interrupted") if torn and known else prompt_of(session, order, contract, resumed=known is not None)
     return Request(
         prompt=words,
         workspace=Path(session.workspace),
