@@ -89,7 +89,9 @@ class Fenced(Scripted):
     abilities = replace(Scripted.abilities, own_sandbox=True)
 
 
-DRIVERS: dict[str, Driver] = {driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Fenced())}
+DRIVERS: dict[str, Driver] = {
+    driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Fenced())
+}
 
 
 def repository(folder: Path) -> Path:

@@ -139,4 +139,3 @@ def test_the_crash_guard_ends_a_session_that_keeps_dying_in_one_turn(zygote: Zyg
     assert (done.session.status, done.session.reason) == ("failed", "crash_guard"), done.told()
     assert f"{MOST_BEGINNINGS} times" in done.session.detail
     assert [status for _, status in done.parcels] == ["sent"]
-

@@ -1,4 +1,4 @@
-"""A CLI that no longer knows a conversation: the turn is begun anew with the whole task, instead of failing for good."""
+"""A CLI that no longer knows a conversation: the turn begins anew with the whole task, instead of failing for good."""
 
 from __future__ import annotations
 
