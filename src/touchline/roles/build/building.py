@@ -7,6 +7,7 @@ was started is started once, what was committed is committed once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from touchline.engine.workbook import BOOK
 from touchline.roles.build import coder, ending, escalating
 from touchline.roles.build.changes import begin_again, keep_data, move_build, tell
 from touchline.roles.build.coder_ends import fail, note_in_file
+from touchline.roles.build.failures import Failure, back_off
 from touchline.roles.build.faults import guarded
 from touchline.roles.build.leasing import give_back
 from touchline.roles.build.live import announce_overlaps
@@ -104,10 +106,18 @@ def start_task(connection: sa.Connection, id: str) -> int:
 
 
 def again(connection: sa.Connection, id: str, why: str) -> None:
-    """Queue a task that failed once more."""
+    """Queue a task that failed once more; after an outage not before it may have passed, and it was no attempt."""
     row = task_row(connection, id, lock=True)
     reason = str(row.ended.get("reason", ""))
-    keep_data(connection, id, ended={**row.ended, "decided": "again"}, counts=row.ended.get("how") != "stopped")
+    outage = reason == Failure.TRANSIENT
+    rests = now() + timedelta(seconds=back_off(current_room().limits, row.outages - 1)) if outage else None
+    keep_data(
+        connection,
+        id,
+        ended={**row.ended, "decided": "again"},
+        counts=not outage and row.ended.get("how") != "stopped",
+        rests_until=None if rests is None else rests.isoformat(),
+    )
     begin_again(connection, id)
     move(connection, "tasks", id, "pending", reason=reason[:_WORD])
     tell(connection, row.build_id, "task.retry", task=id, reason=reason, detail=why, attempt=row.attempts)

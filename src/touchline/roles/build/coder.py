@@ -14,7 +14,7 @@ from typing import Any
 from touchline.engine.port import Flow
 from touchline.engine.workbook import BOOK
 from touchline.roles.build import coder_checks, coder_ends, coder_reviews, coder_sessions
-from touchline.roles.build.failures import BACK_OFF, Failure, decide_failure
+from touchline.roles.build.failures import Failure, back_off, decide_failure
 from touchline.roles.build.faults import Faulty, guarded
 from touchline.roles.build.leasing import give_back
 from touchline.roles.build.states import State
@@ -136,15 +136,10 @@ class _Work:
             if decision.then != "back_off":
                 return {"how": "escalate", "reason": "outage", "detail": decision.why}
             self.flow.transaction(f"suspend {name}", coder_ends.suspend, self.id)
-            self.flow.sleep(BACK_OFF[outages] * self._pace())
+            self.flow.sleep(back_off(self.room.limits, outages))
             self.flow.transaction(f"wake {name}", coder_ends.wake, self.id)
             outages += 1
             message = ""
-
-    def _pace(self) -> float:
-        """Patience is shortened together with the sessions' own, which rehearsals do."""
-        delays = self.room.limits.retry_delays
-        return min(1.0, delays[0] / BACK_OFF[0]) if delays else 1.0
 
     def _step(self, name: str, work: Callable[..., Any], *args: Any) -> Any:
         """A step whose exception becomes the end of this run, with its reason: no task hangs on one."""

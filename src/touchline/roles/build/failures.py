@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, assert_never
 
+from touchline.supervision.limits import Limits
+from touchline.supervision.testruns import counts_of
+
 
 class Failure(StrEnum):
     """What kind of failure it was."""
@@ -48,6 +51,13 @@ INSTALL_TRIES = 3
 ABANDONED_TRIES = 2
 BACK_OFF = (5.0, 15.0, 45.0, 120.0, 300.0, 600.0)
 """Seconds before each new try after an outage; when they are used up, a person is asked."""
+
+
+def back_off(limits: Limits, outages: int) -> float:
+    """How long to wait after as many outages. Shortened together with the sessions' own patience, in rehearsals."""
+    delays = limits.retry_delays
+    pace = min(1.0, delays[0] / BACK_OFF[0]) if delays else 1.0
+    return BACK_OFF[min(outages, len(BACK_OFF) - 1)] * pace
 
 
 def decide_failure(
@@ -106,9 +116,15 @@ def decide_failure(
 def classify_failure(detail: str, *, exit_code: int | None = None, checked: bool = False) -> Failure:
     """What kind of failure the output of a check or a tool shows; `checked`: it is the output of the task's check."""
     for failure, pattern in _SIGNS:
-        if pattern.search(detail):
+        if pattern.search(detail) and not (failure is Failure.TRANSIENT and checked and _tests_failed(detail)):
             return failure
     return Failure.VALIDATION if checked and exit_code != 0 else Failure.OTHER
+
+
+def _tests_failed(output: str) -> bool:
+    """A test that ran and failed will fail again, whatever it prints: it may be about time-outs and limits itself."""
+    counts = counts_of(output)
+    return counts is not None and bool(counts.failed)
 
 
 def missing_package(detail: str) -> str:

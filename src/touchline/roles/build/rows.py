@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from touchline.errors import BuildError
+from touchline.roles.build.failures import Failure
 from touchline.roles.build.settings import BuildSettings
 from touchline.roles.build.states import State
 from touchline.roles.specification.task import Task, TaskAction, TaskCheck
@@ -74,6 +75,22 @@ class TaskRow:
     def tries(self) -> int:
         """Attempts since the build was last resumed by a person."""
         return self.attempts - int(self.data.get("attempts_before", 0))
+
+    @property
+    def outages(self) -> int:
+        """How many of its last runs ended by something that passes by itself, one after the other."""
+        before, count = int(self.data.get("attempts_before", 0)), 0
+        for each in reversed(self.data.get("failures", ())):
+            if each["reason"] != Failure.TRANSIENT or each["attempt"] <= before:
+                break
+            count += 1
+        return count
+
+    @property
+    def rests_until(self) -> datetime | None:
+        """When it may be begun again, while an outage is waited out."""
+        moment = self.data.get("rests_until")
+        return datetime.fromisoformat(moment) if moment else None
 
     @property
     def holder(self) -> str:

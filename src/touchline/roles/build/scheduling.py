@@ -123,10 +123,10 @@ def next_of(room: Room, build: BuildRow, rows: Sequence[TaskRow]) -> Next | None
     following, waits = _startable(room, build, rows, pending, free)
     if following is not None or running:
         return following
+    if waits:
+        return None  # for another build's lease, or for the end of an outage
     if blocked:
         return Next(halt=Halt(reason=StopReason.ESCALATED, detail=f"{', '.join(blocked)}: a person must decide."))
-    if waits:
-        return None  # for another build's lease
     open_ones = ", ".join(row.task.id for row in pending)
     return Next(halt=Halt(reason=StopReason.NOTHING_READY, detail=f"{open_ones}: the file belongs to somebody else."))
 
@@ -136,7 +136,8 @@ def decision_for(row: TaskRow, *, may_install: bool) -> FailureDecision:
     ended = row.ended
     kind = Failure.OTHER if ended.get("how") == "escalate" else _KINDS.get(str(ended.get("reason")), Failure.OTHER)
     detail = str(ended.get("detail") or "")
-    decision = decide_failure(kind, attempts=max(1, row.tries), detail=detail, may_install=may_install)
+    outages = max(0, row.outages - 1)  # the last one is what is decided about
+    decision = decide_failure(kind, attempts=max(1, row.tries), detail=detail, may_install=may_install, outages=outages)
     if ended.get("final") and decision.then == "retry":
         return FailureDecision(then="skip", failure=decision.failure, why=decision.why)
     return decision
@@ -160,7 +161,8 @@ def _progress(build: BuildRow, rows: Sequence[TaskRow]) -> Progress:
 def _startable(
     room: Room, build: BuildRow, rows: Sequence[TaskRow], pending: Sequence[TaskRow], free: int
 ) -> tuple[Next | None, bool]:
-    """Tasks that may run now, their files leased, or those that never will; and whether one waits for a lease."""
+    """Tasks that may run now, their files leased, or those that never will; and whether one waits for something that
+    comes by itself: a lease, or the end of an outage."""
     statuses = {row.task.id: row.task.status for row in rows}
     with room.database.reading() as connection:
         files = standing_in(connection, pending)
@@ -171,6 +173,8 @@ def _startable(
         ready = readiness(row.task, statuses, us=build.id, owners=files.owners, holders=files.holders)
         if ready.why == "never":
             never.append((row.id, f"It {ready}."))
+        elif ready.ready and row.rests_until is not None and row.rests_until > now():
+            waits = True
         elif ready.ready and len(start) < free and take(room, row):
             start.append(row.id)
         elif ready.why == "leased":
