@@ -33,7 +33,7 @@ demo: venv
 
 test: venv
 	@scripts/test-tools
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 soak: venv
 	@scripts/test-tools

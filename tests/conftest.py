@@ -29,6 +29,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that may take long begin first: one of them at the end would keep a single core busy."""
+    longest: dict[Path, float] = {}
+    for item in items:
+        mark = item.get_closest_marker("timeout")
+        longest[item.path] = max(longest.get(item.path, 0), mark.args[0] if mark else 0)
+    items.sort(key=lambda item: -longest[item.path])
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server of our own, on a free port of the loopback, ended with the tests."""

@@ -34,13 +34,11 @@ def test_every_file_is_short_named_well_and_says_its_question(path: Path) -> Non
         assert docstring, "a module opens by saying which question it answers"
 
 
-@pytest.mark.xdist_group("tools")
 def test_imports_go_one_way() -> None:
     done = run(BIN / "lint-imports", "--no-cache")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.xdist_group("tools")
 def test_style() -> None:
     done = run(BIN / "ruff", "check", "--no-cache", ".")
     assert done.returncode == 0, done.stdout
@@ -48,7 +46,7 @@ def test_style() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.xdist_group("tools")
+@pytest.mark.timeout(600)
 def test_types() -> None:
     done = run(BIN / "mypy")
     assert done.returncode == 0, done.stdout

@@ -44,7 +44,6 @@ def test_the_page_has_the_commands_that_are_tried_here() -> None:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.xdist_group("claude")
 def test_the_tutorial_works_as_written(tmp_path: Path) -> None:
     with serving() as server:
         home = home_for("claude", server, tmp_path / "claude")

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 AWAY = re.compile(r"NewConnectionError|NameResolutionError|Temporary failure in name resolution|Network is unreachable")
-pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture(scope="module")

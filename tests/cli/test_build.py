@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command import environment, started, touchline
 from tests.sessions.house import repository
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("build-commands")]
+pytestmark = pytest.mark.timeout(240)
 ANSWERS = """
 - question: write_requirements
   answer:

@@ -127,7 +127,6 @@ def at_random(tally: Tally, chance: random.Random, zygote: Zygote, folder: Path)
 
 
 @pytest.mark.timeout(240 if KILLS < 500 else 7200)
-@pytest.mark.xdist_group("crash-matrix")
 def test_killed_anywhere_it_ends_as_if_never_killed(
     zygotes: SimpleQueue[Zygote], template: Path, never_killed: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -27,7 +27,6 @@ from touchline.store.log_tables import counters, step_results
 from touchline.store.migrate import open_database
 from touchline.store.place import Place
 
-pytestmark = pytest.mark.xdist_group("engine")
 NUMBERS = count(1)
 
 

@@ -19,7 +19,6 @@ from touchline.engine.port import Engine, State
 from touchline.errors import EngineError
 from touchline.store.place import Place
 
-pytestmark = pytest.mark.xdist_group("supervisor")
 SUPERVISE = "tests.engine.sample_programs.supervise"
 
 

@@ -24,7 +24,6 @@ from touchline.store.migrate import open_database
 from touchline.store.place import Place
 from touchline.store.tables import heartbeats
 
-pytestmark = pytest.mark.xdist_group("workers")
 WORK = "tests.engine.sample_jobs.work"
 JOBS = 300
 

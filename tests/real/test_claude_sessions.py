@@ -15,7 +15,7 @@ from tests.real.stage import Stage
 from touchline.rehearsal.pointing import Cli
 
 CLI: Cli = "claude"
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group(CLI)]
+pytestmark = pytest.mark.timeout(240)
 
 
 class TestCompletions(MoreCompletions):

@@ -14,7 +14,7 @@ from tests.real.killed import Killed
 from touchline.rehearsal.pointing import Cli
 
 CLI: Cli = "codex"
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group(CLI)]
+pytestmark = pytest.mark.timeout(240)
 PROVIDER = "model_providers.rehearsal"
 
 

@@ -14,7 +14,7 @@ from tests.real.killed import Killed
 from touchline.rehearsal.pointing import Cli
 
 CLI: Cli = "opencode"
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group(CLI)]
+pytestmark = pytest.mark.timeout(400)
 
 
 class TestCompletions(Completions):

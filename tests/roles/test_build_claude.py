@@ -14,7 +14,7 @@ from touchline.rehearsal.server import serving
 from touchline.roles.specification.task import TaskAction
 from touchline.sessions.records import session_record, turns_of_session
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("build-claude")]
+pytestmark = pytest.mark.timeout(240)
 CHECK = "python3 -c 'import greeting; assert greeting.hello(1) == 1'"
 WRITTEN = '{calls: [{write: greeting.py, content: "def hello(x):\\n    return x\\n"}]}'
 DONE = '{text: "greeting.py is written, and the check passes with exit code 0.\\n${marker}"}'

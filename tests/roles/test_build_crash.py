@@ -22,7 +22,7 @@ from touchline.store.fault_points import FAULT_POINTS
 from touchline.store.log_tables import outbox
 from touchline.store.migrate import open_database
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("build-crash")]
+pytestmark = pytest.mark.timeout(400)
 
 ID = "build_crash"
 CHECK = "python3 -c 'import a; assert a.x == 1'"
@@ -41,7 +41,7 @@ def tries(file: str, content: str, check: str) -> tuple[str, ...]:
 
 
 SCRIPT = (
-    code_turns("T-001", '{calls: [{write: a.py, content: "x = 2\\n"}]}', DONE, *tries("a.py", "x = 1\\n", CHECK))
+    code_turns("T-001", '{calls: [{write: a.py, content: "x = 1 + 1\\n"}]}', DONE, *tries("a.py", "x = 1\\n", CHECK))
     + code_turns("T-002", *tries("b.py", "x = 1\\n", TASKS[1].check.command))
     + code_turns("T-003", *tries("c.py", "import a, b\\ntotal = a.x + b.x\\n", TASKS[2].check.command))
 )

@@ -19,7 +19,7 @@ from touchline.roles.build.states import State
 from touchline.roles.specification.task import TaskAction, TaskCheck
 from touchline.sessions.stopping import resume_session
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("builds")]
+pytestmark = pytest.mark.timeout(240)
 IGNORED = "__pycache__/seen"
 """A file that git leaves out: a check that needs it passes where the agent works, and nowhere else."""
 
@@ -51,7 +51,7 @@ def _started(yard: Yard) -> Iterator[tuple[str, str]]:
 
 def outcome(yard: Yard, name: str) -> tuple[Any, dict[str, Any]]:
     id = yard.builds[name]  # type: ignore[attr-defined]
-    return yard.end(id), yard.tasks(id)
+    return yard.end(id, name), yard.tasks(id)
 
 
 def statuses(tasks: dict[str, Any]) -> dict[str, str]:
@@ -425,6 +425,6 @@ MAKERS = {name.removeprefix("start_"): made for name, made in list(globals().ite
 
 def test_the_persons_checkout_was_not_touched_by_any_of_it(yard: Yard) -> None:
     """The last test of the file: all builds have been at work."""
-    for id in yard.builds.values():  # type: ignore[attr-defined]
-        assert yard.end(id).ended
+    for name in yard.builds:  # type: ignore[attr-defined]
+        assert outcome(yard, name)[0].ended, name
     assert _checkout(yard) == yard.before  # type: ignore[attr-defined]

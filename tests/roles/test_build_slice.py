@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.roles.yard import Yard, code_turns, opened, plan_turns, task, writes
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("builds")]
+pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(scope="module")

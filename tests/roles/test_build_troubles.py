@@ -20,7 +20,7 @@ from touchline.sessions.records import session_record
 from touchline.sessions.room import current_room
 from touchline.store.database import Database
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("build-troubles")]
+pytestmark = pytest.mark.timeout(240)
 GIVEN_UP = """
 - question: review_plan
   answer: {verdict: approved, guidance: "Fine."}

@@ -169,12 +169,12 @@ class Yard:
         with self.database.reading() as connection:
             return [e for e in read(connection, limit=100_000) if e.ids.session == id]
 
-    def end(self, id: str, *, seconds: float = 90.0) -> BuildRow:
+    def end(self, id: str, name: str = "", *, seconds: float = 90.0) -> BuildRow:
         """Wait until it has ended."""
         until = time.monotonic() + seconds
         while not (row := self.build(id)).ended:
             told = {name: (t.task.status, str(t.state), t.reason) for name, t in self.tasks(id).items()}
-            assert time.monotonic() < until, f"{row.status}: {told}"
+            assert time.monotonic() < until, f"{name} {row.status}: {told}"
             time.sleep(0.05)
         return row
 

@@ -38,7 +38,7 @@ turns:
   - heard: "[System Coach]"
     calls:
       - write: "${workspace}/test_more.py"
-        content: "import unittest\\nclass M(unittest.TestCase):\\n  def test_no(self): assert 2 == 2\\n"
+        content: "import unittest\\nclass M(unittest.TestCase):\\n  def test_yes(self): assert 2 == 2\\n"
       - {shell: python3 -m unittest -q}
   - text: "I mended the wrong expectation. All tests pass now: 2 tests, OK."
 """
