@@ -81,7 +81,7 @@ def event_row(kind: EventType) -> tuple[str, ...]:
 
 def setting_row(key: Key) -> tuple[str, ...]:
     default = f"`{toml_of(key.default)}`" if key.default is not None else "not set"
-    return f"`{key.name}`{' (trust)' if key.guarded else ''}", wanted_words(key.hint), default, key.meaning
+    return f"`{key.name}`{' (trust)' if key.guarded else ''}", wanted_words(key), default, key.meaning
 
 
 def setting_tables() -> str:

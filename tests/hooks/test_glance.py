@@ -12,6 +12,7 @@ from touchline.supervision.facts import Call, Result, Step
 from touchline.supervision.limits import LIMITS
 from touchline.supervision.loops import ThrashWatch
 from touchline.supervision.sameness import thrash_data
+from touchline.supervision.values import replace
 
 TEXTS = ["", "ok", "error: no such file", "long news " * 30, "took 1.5 s", "took 2.25 s", "HTTP 429 Too Many Requests"]
 calls = st.tuples(
@@ -22,10 +23,28 @@ calls = st.tuples(
 )
 
 
-@given(made=st.lists(calls, max_size=70), spoken=st.sets(st.integers(0, 70), max_size=2))
+numbers = st.fixed_dictionaries(
+    {},
+    optional={
+        "same_result": st.integers(1, 6),
+        "cycle_longest": st.integers(1, 8),
+        "cycle_repeats": st.integers(2, 5),
+        "few_distinct": st.tuples(st.integers(0, 6), st.integers(1, 30)),
+        "nothing_new": st.lists(st.tuples(st.integers(1, 12), st.integers(1, 30)), max_size=2).map(tuple),
+        "news_memory": st.integers(1, 60),
+        "failure_window": st.integers(1, 30),
+        "failure_rate": st.sampled_from([0.0, 0.2, 0.9]),
+    },
+)
+
+
+@given(made=st.lists(calls, max_size=70), spoken=st.sets(st.integers(0, 70), max_size=2), set_by_a_person=numbers)
 @settings(max_examples=300, deadline=None)
-def test_nothing_that_the_rules_find_is_passed_over(made: list[Any], spoken: set[int]) -> None:
-    watch, state = ThrashWatch(), dict[str, Any]()
+def test_nothing_that_the_rules_find_is_passed_over(
+    made: list[Any], spoken: set[int], set_by_a_person: dict[str, Any]
+) -> None:
+    watch = ThrashWatch(limits=replace(LIMITS, **set_by_a_person))
+    state: dict[str, Any] = {"limits": set_by_a_person}
     for index, (tool, command, text, failed) in enumerate(made):
         if index in spoken:
             watch.told()
@@ -52,9 +71,5 @@ def test_different_calls_that_end_well_are_never_doubted(made: list[tuple[int, b
 
 
 def test_the_numbers_are_those_of_the_rules() -> None:
-    assert LIMITS.same_result == glance.SAME_RESULT
-    assert (LIMITS.cycle_longest, LIMITS.cycle_repeats) == (glance.CYCLE_LONGEST, glance.CYCLE_REPEATS)
-    assert (LIMITS.few_distinct, LIMITS.nothing_new) == (glance.FEW_DISTINCT, glance.NOTHING_NEW)
-    assert LIMITS.news_memory == glance.NEWS_MEMORY
-    assert (LIMITS.failure_window, LIMITS.failure_rate) == (glance.FAILURE_WINDOW, glance.FAILURE_RATE)
+    assert {name: getattr(LIMITS, name) for name in glance.NUMBERS} == glance.NUMBERS
     assert all(len(word) <= glance.IDLE_CHARS for word in thrash_data("sameness")["idle"])

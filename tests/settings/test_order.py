@@ -11,7 +11,7 @@ from tests.settings.place import Desk, desk_at
 
 from touchline.settings.keys import keys
 from touchline.settings.loading import settings_for
-from touchline.settings.quick import hook_cap, settings_if_any
+from touchline.settings.quick import hook_limits, said_for_hooks, settings_if_any
 from touchline.settings.sections import SECTIONS, Sandbox, Thoroughness
 from touchline.supervision.limits import LIMITS, Limits
 
@@ -142,7 +142,6 @@ def test_the_words_of_other_rooms_are_the_same() -> None:
         asked.TURN_SECONDS,
         asked.SILENCE_SECONDS,
     )
-    assert SECTIONS["hooks"]().cap == LIMITS.continue_cap
 
 
 def test_without_settings_a_run_is_asked_for_as_before(desk: Desk) -> None:
@@ -173,10 +172,17 @@ def test_a_run_takes_what_is_set(desk: Desk) -> None:
 
 
 def test_the_quick_way_gives_the_same_and_loads_nothing_when_nothing_is_set(desk: Desk) -> None:
-    assert hook_cap({**desk.env, "HOME": str(desk.home)}, str(desk.root)) is None
+    env, root = {**desk.env, "HOME": str(desk.home)}, str(desk.root)
     assert settings_if_any(desk.env, desk.root, desk.home, section="hooks") is None
-    assert hook_cap({**desk.env, "TOUCHLINE_HOOKS_CAP": "1"}, str(desk.root)) == 1
-    desk.project.write_text("[hooks]\ncap = 5\n")
-    assert hook_cap(desk.env, str(desk.root)) == 5 == desk.found().settings.hooks.cap
+    desk.project.write_text("# hooks\n[run]\nmodel = 'x'\n")
+    assert said_for_hooks(env, root) == b""
+    assert said_for_hooks({**env, "TOUCHLINE_HOOKS_CAP": "1"}, root) != b""
+    assert hook_limits({**env, "TOUCHLINE_HOOKS_CAP": "1"}, root) == {"continue_cap": 1}
+    desk.project.write_text("limits.continue_cap = 7\nlimits.few_distinct = [2, 30]\n")
+    assert said_for_hooks(env, root) != b""
+    assert hook_limits(env, root) == {"continue_cap": 7, "few_distinct": (2, 30)}
+    desk.write_user("[hooks]\ncap = 5\n")
+    assert hook_limits(env, root)["continue_cap"] == 5 == desk.found().settings.hooks.cap
     desk.project.write_text("[hooks\n")
-    assert hook_cap(desk.env, str(desk.root)) is None
+    assert said_for_hooks(env, root) != b""
+    assert hook_limits(env, root) == {}

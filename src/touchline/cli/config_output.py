@@ -69,7 +69,7 @@ def print_key(name: str, *, as_json: bool) -> None:
     facts = {
         "key": key.name,
         "meaning": key.meaning,
-        "takes": wanted_words(key.hint),
+        "takes": wanted_words(key),
         "default": shown(key, key.default) or "not set",
         "here": f"{here or 'not set'} ({found.where(name)})" if found else "",
         "variable": key.variable,
@@ -109,7 +109,7 @@ def _described(key: Key) -> dict[str, Any]:
     return {
         "key": key.name,
         "meaning": key.meaning,
-        "takes": wanted_words(key.hint),
+        "takes": wanted_words(key),
         "default": key.default,
         "variable": key.variable,
         "guarded": key.guarded,

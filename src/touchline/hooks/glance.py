@@ -1,7 +1,8 @@
 """Can any thrash rule find something now? Asked before the rules are loaded, which would take longer than all the rest.
 
 Looks at plain keys alone and errs on one side only: it may say yes for nothing, but never no where
-`touchline.supervision.loops` would find something. The numbers are those of `limits`; tests hold both to it.
+`touchline.supervision.loops` would find something. The numbers are those of `limits`, which tests hold to it; what a
+person set instead stands in the state.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SAME_RESULT = 3
-CYCLE_LONGEST = 5
-CYCLE_REPEATS = 3
-FEW_DISTINCT = (3, 10)
-NOTHING_NEW = ((8, 10), (12, 20))
-NEWS_MEMORY = 50
-FAILURE_WINDOW = 10
-FAILURE_RATE = 0.5
+NUMBERS: dict[str, Any] = {
+    "same_result": 3,
+    "cycle_longest": 5,
+    "cycle_repeats": 3,
+    "few_distinct": (3, 10),
+    "nothing_new": ((8, 10), (12, 20)),
+    "news_memory": 50,
+    "failure_window": 10,
+    "failure_rate": 0.5,
+}
 ARGS_CHARS = 32_000
 """Longer arguments, such as a file's whole content, are kept as their beginning and a digest."""
 IDLE_CHARS = 8
 """No word for doing nothing is longer; calls with only such values count as one call."""
-REMEMBERED = 20
-"""As far as any window reaches back."""
 
 
 def digest(text: str) -> str:
@@ -56,11 +57,12 @@ def may_refuse(state: dict[str, Any], key: str) -> bool:
     keys = [seen[0] for seen in state.get("last", ())]
     if not keys:
         return False
-    if keys[-1] == key and _run(keys, 1) >= SAME_RESULT - 1:
+    numbers = _numbers(state)
+    if keys[-1] == key and _run(keys, 1) >= numbers["same_result"] - 1:
         return True
     return any(
-        len(keys) >= k and keys[-k] == key and _run(keys, k) >= k * (CYCLE_REPEATS - 1) - 1
-        for k in range(2, CYCLE_LONGEST + 1)
+        len(keys) >= k and keys[-k] == key and _run(keys, k) >= k * (numbers["cycle_repeats"] - 1) - 1
+        for k in range(2, numbers["cycle_longest"] + 1)
     )
 
 
@@ -69,17 +71,19 @@ def take(state: dict[str, Any], key: str, result: str, failed: bool) -> bool:
     last: list[list[Any]] = state.setdefault("last", [])
     known: dict[str, int] = state.setdefault("known", {})
     now = int(state.get("calls", 0))
+    numbers = _numbers(state)
+    oldest = now - numbers["news_memory"]
     # A call seen before may have told the same in other figures, so its key alone makes it doubtful.
-    stale = any(known.get(each, -NEWS_MEMORY - 1) >= now - NEWS_MEMORY for each in (key, result))
+    stale = any(known.get(each, oldest - 1) >= oldest for each in (key, result))
     for each in (key, result):
         known.pop(each, None)
         known[each] = now
-    while len(known) > 4 * NEWS_MEMORY:
+    while len(known) > 4 * numbers["news_memory"]:
         del known[next(iter(known))]
     last.append([key, int(failed), int(stale)])
-    del last[:-REMEMBERED]
+    del last[: -_reach(numbers)]
     state["calls"] = now + 1
-    return _may_find(last)
+    return _may_find(last, numbers)
 
 
 def forget(state: dict[str, Any]) -> None:
@@ -87,24 +91,38 @@ def forget(state: dict[str, Any]) -> None:
     state["last"] = []
 
 
-def _may_find(last: list[list[Any]]) -> bool:
+def _numbers(state: dict[str, Any]) -> dict[str, Any]:
+    """With what a person set; `limits_kept` puts it there."""
+    return {**NUMBERS, **state.get("limits", {})}
+
+
+def _reach(numbers: dict[str, Any]) -> int:
+    """As far as any rule looks back."""
+    windows = [window for _, window in (*numbers["nothing_new"], numbers["few_distinct"])]
+    rounds = numbers["cycle_longest"] * numbers["cycle_repeats"]
+    return int(max(numbers["same_result"] + 1, rounds, numbers["failure_window"], *windows))
+
+
+def _may_find(last: list[list[Any]], numbers: dict[str, Any]) -> bool:
     keys = [seen[0] for seen in last]
     _, failed, stale = last[-1]
     if failed:
         if len(last) > 1 and last[-2][1] and keys[-2] == keys[-1]:
             return True
-        recent = [seen[1] for seen in last[-FAILURE_WINDOW:]]
-        if len(recent) >= 3 and sum(recent) > FAILURE_RATE * len(recent):
+        recent = [seen[1] for seen in last[-numbers["failure_window"] :]]
+        if len(recent) >= 3 and sum(recent) > numbers["failure_rate"] * len(recent):
             return True
-    if _run(keys, 1) >= SAME_RESULT - 1:
+    if _run(keys, 1) >= numbers["same_result"] - 1:
         return True
-    if any(_run(keys, k) >= k * (CYCLE_REPEATS - 1) for k in range(2, CYCLE_LONGEST + 1)):
+    rounds = numbers["cycle_repeats"] - 1
+    if any(_run(keys, k) >= k * rounds for k in range(2, numbers["cycle_longest"] + 1)):
         return True
     if not stale:
         return False
-    if len(keys) >= FEW_DISTINCT[1] and len(set(keys[-FEW_DISTINCT[1] :])) <= FEW_DISTINCT[0]:
+    few, window = numbers["few_distinct"]
+    if len(keys) >= window and len(set(keys[-window:])) <= few:
         return True
-    return any(sum(seen[2] for seen in last[-window:]) >= many for many, window in NOTHING_NEW)
+    return any(sum(seen[2] for seen in last[-window:]) >= many for many, window in numbers["nothing_new"])
 
 
 def _run(keys: list[str], k: int) -> int:

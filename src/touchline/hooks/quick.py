@@ -64,6 +64,10 @@ def respond(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
     if heard.event == "start":
         return _start(heard, env)
     with Memory(env, heard.agent, heard.session, heard.helper) as memory:
+        if heard.event in ("prompt", "stop") or "limits" not in memory.state:
+            from touchline.hooks.limits_kept import keep_up
+
+            keep_up(memory, env, heard.cwd)
         if heard.event == "prompt":
             return _prompt(heard, memory)
         if heard.event == "before":

@@ -6,18 +6,14 @@ against endless loops is never asked: continuations are counted here, until a pe
 
 from __future__ import annotations
 
-import os
-
 from touchline.hooks.dialects import Heard, answer
 from touchline.hooks.evidence_kept import Evidence, gather
+from touchline.hooks.limits_kept import limits_of
 from touchline.hooks.memory import Memory
-from touchline.settings.quick import hook_cap
 from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
-from touchline.supervision.limits import LIMITS
 from touchline.supervision.situation import Action, Decision, Reason, Situation, Work
 from touchline.supervision.stop import classify
-from touchline.supervision.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
     from touchline.supervision.phases import Phase
 
 _SHOWN = frozenset({Reason.CAP_REACHED, Reason.REJECTED_AGAIN})
-_CAPPED = _SHOWN | {Reason.COMPLETION_REJECTED, Reason.STATUS}
-"""What `decide` says where the cap is looked at."""
 
 
 def stop(heard: Heard, memory: Memory) -> dict[str, Any] | None:
@@ -56,19 +50,16 @@ def _decided(heard: Heard, evidence: Evidence, state: dict[str, Any]) -> Decisio
     phase, lacks = _phase(state, evidence.ledger)
     task = str(state.get("task") or evidence.task)
     text = heard.last_message or evidence.last_text
+    limits = limits_of(state)
     found = classify(
         text,
         ledger=evidence.ledger,
         task=task,
         first_call=evidence.first_call,
         phase_missing=lacks,
+        limits=limits,
     )
-    situation = Situation(stop=found, ledger=evidence.ledger, work=_work(state, phase, task))
-    decision = decide(situation)
-    if decision.reason in _CAPPED and (cap := hook_cap(os.environ, heard.cwd)) is not None:
-        # The person's own cap. Settings are dear to load, and most stops are accepted whatever the cap.
-        decision = decide(situation, limits=replace(LIMITS, continue_cap=cap))
-    return decision
+    return decide(Situation(stop=found, ledger=evidence.ledger, work=_work(state, phase, task)), limits=limits)
 
 
 def _phase(state: dict[str, Any], ledger: Ledger) -> tuple[Phase | None, tuple[str, ...]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from touchline.hooks import glance
 from touchline.hooks.dialects import Heard, answer
+from touchline.hooks.limits_kept import limits_of
 from touchline.hooks.memory import Memory
 from touchline.supervision.facts import Call, Result, Step
-from touchline.supervision.limits import LIMITS
 from touchline.supervision.loops import ThrashWatch
 from touchline.supervision.patterns import Rule, Thrash
 from touchline.supervision.sameness import thrash_data
@@ -33,7 +33,7 @@ def before(heard: Heard, memory: Memory) -> dict[str, Any] | None:
     state["refused"] = refused + 1
     memory.keep()
     # No reviewer sits in a hook: after the ladder's refusals the person is asked, where the agent can ask.
-    measure = next_measure(thrash, ["refuse"] * refused)
+    measure = next_measure(thrash, ["refuse"] * refused, limits=limits_of(state))
     return answer(heard, "refuse" if measure == "refuse" else "ask", refusal(thrash))
 
 
@@ -63,7 +63,7 @@ def _caught_up(memory: Memory) -> tuple[ThrashWatch, Thrash | None, list[Step]]:
     """The watch after the last call, what it found there, and the calls it was newly given."""
     saved = memory.load("watch.json")
     saved = saved if isinstance(saved, dict) and isinstance(saved.get("next"), int) else {"next": 0}
-    watch = ThrashWatch.from_json(saved.get("watch"), limits=LIMITS)
+    watch = ThrashWatch.from_json(saved.get("watch"), limits=limits_of(memory.state))
     thrash: Thrash | None = None
     steps: list[Step] = []
     for entry in memory.calls():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from touchline.errors import SettingsError
-from touchline.settings.sections import AGENTS, GUARDED, LOWERS, SECTIONS, Over, Variable
+from touchline.settings.sections import AGENTS, BOUNDS, GUARDED, LOWERS, SECTIONS, Over, Variable
 
 PREFIX = "TOUCHLINE_"
 ANY_AGENT = "NAME"
@@ -39,6 +39,8 @@ class Key:
     """A project's file can lower what the user's allows, and not raise it."""
     over: float | None
     """A number must be more than this."""
+    most: float | None
+    """A number must not be more than this."""
     variable: str
     """The environment variable that sets it."""
 
@@ -73,6 +75,7 @@ def keys() -> dict[str, Key]:
             over = next((mark.than for mark in marks if isinstance(mark, Over)), None)
             named = next((mark.name for mark in marks if isinstance(mark, Variable)), "")
             name = f"{where}.{each.name}"
+            least, most = BOUNDS.get(name, (None, None))
             found[name] = Key(
                 name=name,
                 hint=hint,
@@ -80,7 +83,8 @@ def keys() -> dict[str, Key]:
                 kind=kind,
                 guarded=GUARDED in marks,
                 lowers=LOWERS in marks,
-                over=over,
+                over=over if least is None else least - 1,
+                most=most,
                 variable=named or variable_for(name),
             )
     return found
@@ -104,6 +108,7 @@ def key_named(name: str) -> Key | None:
         guarded=general.guarded,
         lowers=general.lowers,
         over=None,
+        most=None,
         variable=variable_for(name),
     )
 

@@ -7,53 +7,82 @@ from __future__ import annotations
 
 import os
 
-from touchline.errors import SettingsError
 from touchline.settings.folders import PROJECT_FILE, USER_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+    from typing import Any
 
     from touchline.settings.settings import Settings
+
+_MOST_BYTES = 256 * 1024 + 1
+"""One more than `files` takes, so that what it refuses is refused here too."""
+_FOR_HOOKS = ("hooks", "limits")
 
 
 def settings_if_any(env: Mapping[str, str], folder: Path, home: Path, *, section: str) -> Settings | None:
     """The settings; None when no file and no variable of the section is there, so that all is at its default."""
-    if not _something_set(env, str(folder), str(home), section):
+    head = f"TOUCHLINE_{section.upper()}_"
+    if not any(name.startswith(head) for name in env) and not any(_files(env, str(folder), str(home))):
         return None
     from touchline.settings.loading import settings_for
 
     return settings_for({}, env, folder, home)
 
 
-def hook_cap(env: Mapping[str, str], folder: str) -> int | None:
-    """How often a stop is sent back; None for the default. Never raises."""
+def said_for_hooks(env: Mapping[str, str], folder: str) -> bytes:
+    """All that may set a number of the rules, to see whether it changed; empty when nothing does."""
+    heads = tuple(f"TOUCHLINE_{section.upper()}_" for section in _FOR_HOOKS)
+    said = [f"{name}={text}".encode("utf-8", "surrogateescape") for name, text in env.items() if name.startswith(heads)]
+    for path in _files(env, folder or os.getcwd(), env.get("HOME") or os.path.expanduser("~")):
+        with open(path, "rb") as file:
+            text = file.read(_MOST_BYTES)
+        if any(_names_hooks(line) for line in text.splitlines()):
+            said.append(text)
+    return b"\0".join(said)
+
+
+def hook_limits(env: Mapping[str, str], folder: str) -> dict[str, Any]:
+    """The numbers of the rules that are not at their default, for a hook; none when a file is wrong."""
+    from pathlib import Path
+
+    from touchline.errors import SettingsError
+    from touchline.settings.loading import settings_for
+    from touchline.supervision.limits import LIMITS
+    from touchline.supervision.values import names_of
+
     try:
-        home = env.get("HOME") or os.path.expanduser("~")
-        folder = folder or os.getcwd()
-        if not _something_set(env, folder, home, "hooks"):
-            return None
-        from pathlib import Path
-
-        found = settings_if_any(env, Path(folder), Path(home), section="hooks")
+        home = Path(env.get("HOME") or os.path.expanduser("~"))
+        found = settings_for({}, env, Path(folder or os.getcwd()), home)
     except (SettingsError, OSError, RuntimeError):
-        return None
-    return None if found is None else found.hooks.cap
+        return {}
+    limits = found.limits()
+    numbers = {name: getattr(limits, name) for name in names_of(limits)}
+    if found.hooks.cap is not None:
+        numbers["continue_cap"] = found.hooks.cap
+    return {name: number for name, number in numbers.items() if number != getattr(LIMITS, name)}
 
 
-def _something_set(env: Mapping[str, str], folder: str, home: str, section: str) -> bool:
-    """Whether a file of `folders` is there, or a variable of the section; told without `pathlib`."""
-    head = f"TOUCHLINE_{section.upper()}_"
-    if any(name.startswith(head) for name in env):
-        return True
+def _names_hooks(line: bytes) -> bool:
+    """Whether a line of TOML may be about hooks or limits; one with an escape may hide any name."""
+    words = line.lstrip()
+    return not words.startswith(b"#") and any(word in words for word in (b"hooks", b"limits", b"\\u", b"\\U"))
+
+
+def _files(env: Mapping[str, str], folder: str, home: str) -> Iterator[str]:
+    """The files of `folders` that are there; told without `pathlib`."""
     config = env.get("XDG_CONFIG_HOME", "")
     config = config if os.path.isabs(config) else os.path.join(home, ".config")
-    if os.path.exists(os.path.join(config, "touchline", USER_FILE)):
-        return True
+    user = os.path.join(config, "touchline", USER_FILE)
+    if os.path.exists(user):
+        yield user
     here = os.path.abspath(folder)
     while not os.path.exists(os.path.join(here, ".git")):
         here, below = os.path.dirname(here), here
         if here == below:
-            return False
-    return os.path.exists(os.path.join(here, PROJECT_FILE))
+            return
+    project = os.path.join(here, PROJECT_FILE)
+    if os.path.exists(project):
+        yield project

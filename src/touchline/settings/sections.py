@@ -145,8 +145,8 @@ class ChecksSection:
 class HooksSection:
     """The coach in interactive sessions."""
 
-    cap: Annotated[int, Over(-1)] = 3
-    """How often a stop is sent back before the person sees it; 0 never sends back."""
+    cap: Annotated[int | None, Over(-1)] = None
+    """How often a stop is sent back before the person sees it; 0 never sends back. Not set: limits.continue_cap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +159,18 @@ class LogSection:
     """Older files that are kept."""
 
 
+BOUNDS: dict[str, tuple[int, int]] = {
+    "limits.failure_window": (1, 1_000),
+    "limits.same_result": (1, 1_000),
+    "limits.cycle_longest": (1, 100),
+    "limits.cycle_repeats": (2, 100),
+    "limits.news_memory": (1, 10_000),
+    "limits.same_message": (1, 1_000),
+    "limits.same_dispatch": (1, 1_000),
+    "limits.idle_turns": (1, 1_000),
+    "limits.wander_turns": (1, 1_000),
+}
+"""The least and the most of the numbers with which a rule would count nothing, or for ever."""
 AGENTS = "agents"
 SECTIONS: dict[str, type] = {
     "database": DatabaseSection,

@@ -12,6 +12,7 @@ from touchline.errors import SettingsError
 from touchline.settings.keys import Key, nearest
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_LARGEST = 10**12
 _LONGEST = 4_000
 """Characters of a text: longer ones are a mistake, and would fill the screen."""
 
@@ -27,6 +28,8 @@ def fitted(key: Key, value: Any, *, at: str) -> Any:
     if key.over is not None and made is not None and not made > key.over:
         least = f"at least {key.over + 1:g}" if isinstance(made, int) else f"more than {key.over:g}"
         raise SettingsError(f"{at}{key.name} is {made:g}, but must be {least}.", hint=key.meaning)
+    if key.most is not None and made > key.most:
+        raise SettingsError(f"{at}{key.name} is {made:g}, but must be at most {key.most:g}.", hint=key.meaning)
     if key.name in ("run.agent", "run.model") and str(made).startswith("-"):
         raise SettingsError(f"{at}{key.name} is {made!r}, which is a flag.", hint=key.meaning)
     return made
@@ -52,10 +55,11 @@ def fitted_text(key: Key, text: str, *, at: str) -> Any:
     return fitted(key, value, at=at)
 
 
-def wanted_words(hint: Any) -> str:
+def wanted_words(key: Key) -> str:
     """What kind of value a setting takes, in words."""
-    kinds = [kind for kind in _kinds(hint) if kind is not NoneType]
-    return " or ".join(_words(kind) for kind in kinds)
+    kinds = [kind for kind in _kinds(key.hint) if kind is not NoneType]
+    words = " or ".join(_words(kind) for kind in kinds)
+    return words if key.most is None or key.over is None else f"{words} from {key.over + 1:g} to {key.most:_}"
 
 
 def shown(key: Key, value: Any) -> str:
@@ -135,8 +139,8 @@ def _made(value: Any, hint: Any) -> Any:
     }[hint]
     if not right:
         raise _Unfit(_words(hint))
-    if hint in (int, float) and value < 0:
-        raise _Unfit(f"{_words(hint)} that is not negative")
+    if hint in (int, float) and not 0 <= value <= _LARGEST:
+        raise _Unfit(f"{_words(hint)} that is not negative, nor beyond all use")
     return hint(value)
 
 
