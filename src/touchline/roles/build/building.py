@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from touchline.engine.port import Flow
 from touchline.engine.workbook import BOOK
 from touchline.roles.build import coder, ending, escalating
-from touchline.roles.build.changes import begin_again, keep_data, move_build, tell
+from touchline.roles.build.changes import begin_again, keep_data, move_build, tell, update_build
 from touchline.roles.build.coder_ends import fail, note_in_file
 from touchline.roles.build.failures import Failure, back_off
 from touchline.roles.build.faults import guarded
@@ -79,15 +79,16 @@ def prime(room: Room, id: str) -> dict[str, Any]:
 
 
 def begin(connection: sa.Connection, id: str, primed: Mapping[str, Any]) -> None:
-    """The build runs from here on."""
+    """The build runs from here on. The first run that comes so far writes down where its repository is."""
     build = build_row(connection, id)
-    also: dict[str, Any] = {"workshop": primed["workshop"], "base_commit": primed["base"], "detail": ""}
+    if not build.workshop:
+        update_build(connection, id, workshop=primed["workshop"], base_commit=primed["base"])
     if build.status == "requested":
-        move_build(connection, id, "primed", **also)
+        move_build(connection, id, "primed")
         tell(connection, id, "build.primed", tasks=len(tasks_of(connection, id)))
-    if build_row(connection, id).status != "running":
+    if build.status != "running":
         move_build(connection, id, "running", reason="started", started_at=now(), ended_at=None, detail="")
-        tell(connection, id, "build.started", repository=build.repository)
+    tell(connection, id, "build.started", repository=build.repository)
 
 
 def start_task(connection: sa.Connection, id: str) -> int:

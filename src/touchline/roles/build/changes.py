@@ -15,7 +15,7 @@ from touchline.roles.specification.task import Task
 from touchline.store.append import append
 from touchline.store.columns import new_id, now
 from touchline.store.events import Ids, NewEvent
-from touchline.store.statuses import create, move
+from touchline.store.statuses import bump, create, move
 from touchline.store.tables import builds, tasks
 
 SOURCE = "build"
@@ -124,6 +124,15 @@ def update_build(connection: sa.Connection, id: str, **values: Any) -> None:
 
 def move_build(connection: sa.Connection, id: str, to: str, *, reason: str | None = None, **also: Any) -> None:
     move(connection, "builds", id, to, reason=reason, **also)
+
+
+def run_again(connection: sa.Connection, id: str, *, by: str, **also: Any) -> int:
+    """A build that has ended runs from here on, whatever becomes of this process; the number of its run. The caller
+    starts that run; a build that nothing runs is found at the next start (`reconciling`)."""
+    began = {"started_at": now(), "ended_at": None, "detail": "", "wanted": "run"}
+    move_build(connection, id, "running", reason="started", **began, **also)
+    tell(connection, id, "build.resume", by=by)
+    return bump(connection, "builds", id, "runs")
 
 
 def tell(connection: sa.Connection, build: str, type: str, *, task: str | None = None, **payload: Any) -> None:

@@ -9,14 +9,13 @@ import sqlalchemy as sa
 from touchline.engine.port import Engine
 from touchline.errors import BuildError
 from touchline.roles.build.building import QUEUE, WORKFLOW
-from touchline.roles.build.changes import create_build, tell, update_build
+from touchline.roles.build.changes import create_build, run_again, update_build
 from touchline.roles.build.escalating import fresh_start
 from touchline.roles.build.rows import BuildRow, build_row, list_builds, tasks_of
 from touchline.roles.build.settings import BuildSettings
 from touchline.roles.specification.keeping import SpecRow, read_files
 from touchline.store.columns import new_id
 from touchline.store.database import Database
-from touchline.store.statuses import bump
 from touchline.store.tables import builds
 
 
@@ -83,11 +82,9 @@ def resume_build(
         if not build.ended:
             raise BuildError(f"The build {build.id} is {build.status}.", hint=f"touchline build follow {build.id}")
         changed = {} if settings is None else {"settings": settings.to_json(), "budget": settings.budget}
-        update_build(connection, build.id, wanted="run", **changed)
         if retry:
             _fresh(connection, build.id)
-        run = bump(connection, "builds", build.id, "runs")
-        tell(connection, build.id, "build.resume", by="person")
+        run = run_again(connection, build.id, by="person", **changed)
     engine.start(WORKFLOW, [build.id], id=f"{build.id}/run-{run}", queue=QUEUE)
     return build.id
 

@@ -14,12 +14,12 @@ from touchline.engine.port import Flow
 from touchline.engine.workbook import BOOK
 from touchline.questions.asking import ask_person, withdraw
 from touchline.questions.question import NewQuestion, Option, question_id
-from touchline.roles.build.changes import begin_again, keep_data, tell, update_build
+from touchline.roles.build.changes import begin_again, keep_data, run_again, tell
 from touchline.roles.build.coder_ends import note_in_file
 from touchline.roles.build.faults import guarded
 from touchline.roles.build.rows import TaskRow, build_row, task_row
 from touchline.sessions.room import Room
-from touchline.store.statuses import bump, move
+from touchline.store.statuses import move
 
 ANSWERED = "task.answered"
 QUEUE = "builds"
@@ -134,6 +134,4 @@ def _resumed(connection: sa.Connection, id: str) -> int:
     build = build_row(connection, id)
     if not build.ended or build.reason != "escalated":
         return 0
-    update_build(connection, id, wanted="run")
-    tell(connection, id, "build.resume", by="answer")
-    return bump(connection, "builds", id, "runs")
+    return run_again(connection, id, by="answer")

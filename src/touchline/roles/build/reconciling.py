@@ -32,20 +32,15 @@ def reconcile_builds(engine: Engine, room: Room) -> ReconciledBuilds:
     """Put in order what is not; safe to be called by several processes, and again."""
     with room.database.reading() as connection:
         open_ones = list_builds(connection, statuses=("requested", "primed", "running"), limit=_MANY)
-        stopped = list_builds(connection, statuses=("stopped", "failed"), limit=_MANY)
     started, failed = [], []
     for build in open_ones:
         job = engine.status(build.job)
         if job is None:
+            # Started or resumed by somebody who died before the engine knew of it.
             engine.start(WORKFLOW, [build.id], id=build.job, queue=QUEUE)
             started.append(build.id)
         elif job.state.ended and _lost(engine, room, build, job.error or str(job.state)):
             failed.append(build.id)
-    for build in stopped:
-        # Resumed by somebody who died before the engine knew of it.
-        if build.runs > 1 and build.wanted == "run" and engine.status(build.job) is None:
-            engine.start(WORKFLOW, [build.id], id=build.job, queue=QUEUE)
-            started.append(build.id)
     return ReconciledBuilds(started=tuple(started), failed=tuple(failed))
 
 
