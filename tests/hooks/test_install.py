@@ -197,10 +197,24 @@ def test_status_tells_what_is_wrong(project: Path) -> None:
     assert (rows[0]["result"], "Stop" in rows[0]["detail"]) == ("partly", True)
 
 
+def test_a_project_s_file_is_said_to_be_shared(project: Path) -> None:
+    assert "--local or --user" in touchline(project, "install", "claude", "--dry-run").stderr
+    assert touchline(project, "install", "claude", "--dry-run", "--local").stderr == ""
+
+
+def test_status_tells_of_a_plug_in_too(project: Path) -> None:
+    apply(plan_install("opencode", "project", folder=project, env={}))
+    path = project / ".opencode" / "plugins" / "touchline.js"
+    path.write_text(path.read_text().replace("entry.py", "else.py"))
+    row = json.loads(touchline(project, "status", "opencode", "--json").stdout)["hooks"][0]
+    assert (row["result"], "install again" in row["detail"]) == ("outdated", True)
+
+
 def test_somebody_elses_plug_in_of_that_name_is_left(project: Path) -> None:
     path = project / ".opencode" / "plugins" / "touchline.js"
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({})\n")
+    assert touchline(project, "status", "opencode").returncode == 0, "what is not ours is not outdated"
     with pytest.raises(InputError, match="not Touchline's"):
         plan_install("opencode", "project", folder=project, env={})
     assert not plan_uninstall("opencode", "project", folder=project, env={}).needed

@@ -70,7 +70,7 @@ def check_programs(path: str | None = None) -> Iterator[Checked]:
         yield warning(
             "agents",
             f"none of {', '.join(AGENTS)} was found on the PATH",
-            fix="Install one of them. `touchline audit` and `touchline decide` work without.",
+            fix="Install one of them: `touchline run` says how. `touchline demo` and `touchline audit` work without.",
         )
 
 

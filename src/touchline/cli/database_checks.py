@@ -114,7 +114,10 @@ def check_clock(at: datetime, newest: datetime | None, server: datetime | None) 
 def _database(place: Place, at: datetime) -> Iterator[Checked]:
     clock = check_clock(at, None, None)
     if place.path is not None and not os.path.exists(place.path):
-        yield warning("database", f"{place} is not there yet", fix="Make it with: touchline db upgrade")
+        if place.origin == "user":
+            yield ok("database", f"{place} is not there yet; the first run makes it")
+        else:
+            yield warning("database", f"{place} is not there yet", fix="Make it with: touchline db upgrade")
         yield clock
         return
     try:

@@ -51,11 +51,21 @@ def install(
     """
     from touchline.hooks.install import home_of, plan_install
 
-    level = _level(user, local)
+    level, home = _level(user, local), home_of(agent)
     change = plan_install(agent, level, folder=_project(), env=os.environ)
-    _apply(change, yes=yes, dry_run=dry_run, done="Installed.", nothing="Nothing to do: the hooks are there.")
-    if advice := home_of(agent).advice:
-        typer.echo(advice, err=True)
+    mine = "--local or --user keep it" if home.local else "--user keeps it"
+    shared = f"Others get this file with the repository, and it names a place on this machine; {mine} to yourself."
+    done = f"Installed. It holds from the next start of {home.title} on. How it stands: touchline hook status"
+    _apply(
+        change,
+        yes=yes,
+        dry_run=dry_run,
+        note=shared if level == "project" else "",
+        done=done,
+        nothing="Nothing to do: the hooks are there.",
+    )
+    if home.advice:
+        typer.echo(home.advice, err=True)
 
 
 @hook.command()
@@ -90,6 +100,7 @@ def status(
     Exit codes:
       0  nothing is wrong
       1  installed hooks are broken, outdated or incomplete, or a settings file cannot be read
+      2  there is no such agent
     """
     from touchline.cli.sheet import print_json
     from touchline.hooks.agents_known import HOMES
@@ -133,7 +144,7 @@ def _level(user: bool, local: bool) -> Level:
     return "user" if user else "local" if local else "project"
 
 
-def _apply(change: Change, *, yes: bool, dry_run: bool, done: str, nothing: str) -> None:
+def _apply(change: Change, *, yes: bool, dry_run: bool, done: str, nothing: str, note: str = "") -> None:
     from touchline.audit.visible import visible
     from touchline.cli.asking import agree
     from touchline.hooks.install import apply
@@ -142,6 +153,8 @@ def _apply(change: Change, *, yes: bool, dry_run: bool, done: str, nothing: str)
         typer.echo(nothing, err=True)
         return
     typer.echo("\n".join(visible(line) for line in change.diff().splitlines()))
+    if note:
+        typer.echo(note, err=True)
     if dry_run:
         return
     if not yes:

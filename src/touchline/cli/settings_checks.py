@@ -115,6 +115,7 @@ def check_hooks(env: Mapping[str, str], folder: Path) -> Checked:
     broken = [f"{one.agent} ({one.path}): {one.detail or one.result}" for one in found if one.result != "installed"]
     if broken:
         first = next(one for one in found if one.result != "installed")
-        return warning("hooks", "; ".join(broken), fix=f"touchline hook install {first.agent}")
+        option = "" if first.level == "project" else f" --{first.level}"
+        return warning("hooks", "; ".join(broken), fix=f"touchline hook install {first.agent}{option}")
     places = ", ".join(f"{one.agent} ({one.level})" for one in found)
     return ok("hooks", places or "not installed; the coach in interactive agents: touchline hook install claude")

@@ -123,7 +123,7 @@ def standing(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) 
         if text is None:
             return found("absent")
         if agent == "opencode":
-            return found("installed" if text == opencode.installed(None) else "outdated")
+            return found(*opencode.standing(text))
         commands = settings_text.commands_in(text.removeprefix(BOM))
     except InputError as error:
         return found("unreadable", error.message)

@@ -20,6 +20,15 @@ def installed(text: str | None) -> str:
     return template.replace("[/* command */]", json.dumps(entry))
 
 
+def standing(text: str) -> tuple[str, str]:
+    """How the plug-in in this file stands, and what is to be said about it."""
+    if not text.startswith(_FIRST):
+        return "absent", "somebody else's plug-in has this name"
+    if text != installed(None):
+        return "outdated", "another Touchline put it there; run install again to use this one"
+    return "installed", ""
+
+
 def removed(text: str) -> str | None:
     """Nothing is left of our own file; another's stays as it is."""
     return None if text.startswith(_FIRST) else text

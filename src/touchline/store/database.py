@@ -145,7 +145,10 @@ def sqlite_address(url: str) -> sa.URL:
 
 def _found(path: Path) -> None:
     if not os.path.isfile(path):
-        raise DatabaseUnreachable(f"There is no database at {path}.", hint="Make one with: touchline db upgrade")
+        raise DatabaseUnreachable(
+            f"There is no database at {path}.",
+            hint="Nothing was run with it yet: the first `touchline run` makes it, as does `touchline db upgrade`.",
+        )
 
 
 def _made(folder: Path) -> None:
