@@ -96,6 +96,13 @@ class TestAsking:
         assert ask.ask(PlanTasks(objective="o", requirements=("r",))).tries == 2
         assert "T-9" in backend.asked[1].prompt
 
+    def test_an_id_that_leads_out_of_its_folder_is_asked_for_again(self) -> None:
+        task = {"id": "../T-1", "title": "x", "phase": "api", "action": "CREATE", "file": "a", "requirements": ["r"]}
+        task |= {"satisfies": ["FR-1"], "command": "true"}
+        ask, backend = asker({"tasks": [task]}, {"tasks": [{**task, "id": "T-1"}]})
+        assert ask.ask(PlanTasks(objective="o", requirements=("r",))).tries == 2
+        assert "'../T-1' is no id of a task" in backend.asked[1].prompt
+
     def test_what_cannot_be_reached_is_not_asked_again(self) -> None:
         ask, backend = asker(ModelError("away"), GOOD)
         with pytest.raises(ModelError, match="away"):

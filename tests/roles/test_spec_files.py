@@ -104,6 +104,38 @@ class TestTasks:
         before = write_tasks(TASKS).replace("status: pending\nreq", "req")
         assert read_tasks(with_status(before, "T-001", "failed")).tasks[0].status == "failed"
 
+    @pytest.mark.parametrize("empty", ["status:", "status: ", "status: # to be done", "status :", "'status': pending"])
+    def test_an_empty_status_is_filled_in_and_nothing_else_is_touched(self, empty: str) -> None:
+        before = write_tasks(TASKS).replace("status: pending", empty, 1)
+        found = read_tasks(with_status(before, "T-001", "failed"))
+        assert [replace(task, line=0) for task in found.tasks] == [
+            replace(TASKS.tasks[0], status="failed"),
+            TASKS.tasks[1],
+        ]
+
+    def test_a_block_that_is_written_otherwise_is_read_too(self) -> None:
+        head, _, rest = write_tasks(TASKS).partition("```yaml\n")
+        block, _, rest = rest.partition("```")
+        moved = f"{head}```yaml\n{''.join(f'    {line}' for line in block.splitlines(keepends=True))}```{rest}"
+        assert read_tasks(with_status(moved, "T-001", "failed")).tasks[0].status == "failed"
+        flow = f"{head}```yaml\n{{id: T-001, phase: types, action: CREATE, file: a.py}}\n```{rest}"
+        assert len(read_tasks(flow).tasks) == 2
+        with pytest.raises(SpecError, match=r"tasks\.md:\d+: T-001: its status cannot be written"):
+            with_status(flow, "T-001", "failed")
+
+    def test_a_box_is_ticked_for_its_own_task_alone(self) -> None:
+        two = tuple(replace(TASKS.tasks[0], id=id, title="One") for id in ("T-1", "T-1-b", "T-1.2"))
+        text = with_status(write_tasks(replace(TASKS, tasks=two)), "T-1", "complete")
+        assert [line[:14] for line in text.splitlines() if line.startswith("- [")] == [
+            "- [x] T-1: One",
+            "- [ ] T-1-b: O",
+            "- [ ] T-1.2: O",
+        ]
+
+    def test_a_block_of_something_else_is_no_task(self) -> None:
+        text = write_tasks(TASKS) + "\n```yaml\nservices:\n  web: {image: nginx}\n```\n"
+        assert len(read_tasks(text).tasks) == 2
+
     def test_lines_are_added_to_sections(self) -> None:
         text = write_tasks(TASKS)
         for line in ("one", "two"):
@@ -124,6 +156,12 @@ class TestTasks:
             (("  - T-001", "  - T-404"), "id: T-002", "T-002 depends on 'T-404', which is no task"),
             (("depends_on: []", "depends_on: [T-002]"), "id: T-001", "wait for each other: T-001 -> T-002 -> T-001"),
             (("requirements:\n", "requirements: [\n"), "  - 'a note", "this is not YAML"),
+            (("id: T-001", "ident: T-001"), "ident: T-001", "'ident' is no field of a task"),
+            (("id: T-001\n", ""), "title: The note itself", "the field 'id' is missing"),
+            (("id: T-001", "id T-001"), "title: The note itself", "this is not YAML"),
+            (("id: T-001", "id: ../../../T-001"), "id: ../../../T-001", "this id cannot be used"),
+            (("id: T-001", "id: /etc/T-001"), "id: /etc/T-001", "this id cannot be used"),
+            (("file: notes/model.py", "file: ./"), "id: T-001", "the field 'file' is missing"),
             (("priority: 3", "priority: high"), "id: T-002", "the priority 'high' is no whole number"),
         ],
     )

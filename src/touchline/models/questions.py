@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from graphlib import CycleError, TopologicalSorter
 from typing import ClassVar, Literal
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from touchline.models.question import Question, Reply
 
 Text = str
+_TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 Sure = Field(ge=0, le=1, description="How sure you are, from 0 to 1.")
 
 
@@ -214,6 +216,8 @@ class PlanTasks(Question[TaskDrafts]):
             return "There is no task."
         if len(set(ids)) < len(ids):
             return "An id is used twice."
+        if odd := [id for id in ids if not _TASK_ID.fullmatch(id)]:
+            return f"{odd[0]!r} is no id of a task: letters, digits, dots, dashes and underscores, such as T-001."
         unknown = sorted({name for task in reply.tasks for name in task.depends_on} - set(ids))
         if unknown:
             return f"depends_on names tasks that are not there: {', '.join(unknown)}."

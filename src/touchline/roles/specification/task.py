@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, get_args
@@ -10,6 +11,8 @@ from touchline.errors import InputError
 
 PHASES = ("database", "types", "queries", "services", "api", "ui", "tests")
 """The order that breaks ties between tasks that do not depend on each other; an unknown phase comes last."""
+TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+"""What a task may be called: its id is a part of folder names, of commit messages and of the database's keys."""
 TaskStatus = Literal["pending", "in_progress", "complete", "failed", "blocked", "skipped"]
 STATUSES: tuple[TaskStatus, ...] = get_args(TaskStatus)
 

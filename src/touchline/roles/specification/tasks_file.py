@@ -15,7 +15,15 @@ from typing import Any
 from touchline.errors import InputError, SpecError
 from touchline.roles.specification.front_matter import read_yaml, split_document, write_yaml
 from touchline.roles.specification.order import ordered
-from touchline.roles.specification.task import STATUSES, Task, TaskAction, TaskCheck, TaskStatus, repository_path
+from touchline.roles.specification.task import (
+    STATUSES,
+    TASK_ID,
+    Task,
+    TaskAction,
+    TaskCheck,
+    TaskStatus,
+    repository_path,
+)
 
 _FENCE = re.compile(r"^```ya?ml\s*$")
 _KEYS = (
@@ -72,17 +80,29 @@ def with_status(text: str, id: str, status: TaskStatus, *, file: str = "tasks.md
         if not block.is_task or str(read_yaml(block.text, file=file, line=block.line).get("id")) != id:
             continue
         first, last = block.line - 1, block.line - 1 + len(block.text.splitlines())
-        for at in range(first, last):
-            if re.match(r"status\s*:", lines[at]):
-                lines[at] = re.sub(r"(status\s*:\s*)[^\s#]*", rf"\g<1>{status}", lines[at], count=1)
-                break
-        else:
-            at = next(n for n in range(first, last) if re.match(r"id\s*:", lines[n]))
-            lines.insert(at + 1, f"status: {status}\n")
+        _set_status(lines, range(first, last), status, f"{file}:{block.line}: {id}")
         tick = "x" if status == "complete" else " "
-        box = re.compile(rf"^(\s*- \[)[ xX](\] {re.escape(id)}\b)")
+        box = re.compile(rf"^(\s*- \[)[ xX](\] {re.escape(id)}(?![\w.-]))")
         return "".join(box.sub(rf"\g<1>{tick}\g<2>", line) for line in lines)
     raise SpecError(f"{file}:1: there is no task {id!r} in it.", hint="It may have been renamed by hand.")
+
+
+def _set_status(lines: list[str], block: range, status: str, where: str) -> None:
+    """Change the line of a block that holds the status, or put one in below the id."""
+    indent, at = next(((m[1], n) for n in block if (m := _key("id").match(lines[n]))), ("", -1))
+    if at < 0:
+        raise SpecError(f"{where}: its status cannot be written.", hint="Give each field a line of its own.")
+    held = _key("status", indent)
+    for n in block:
+        if found := held.match(lines[n]):
+            rest = re.sub(r"^[ \t]*[^\s#]+", "", lines[n][found.end() :])
+            lines[n] = f"{found[0]} {status}{rest}"
+            return
+    lines.insert(at + 1, f"{indent}status: {status}\n")
+
+
+def _key(name: str, indent: str = "[ \t]*") -> re.Pattern[str]:
+    return re.compile(rf"({indent})[\"']?{name}[\"']?[ \t]*:")
 
 
 def with_line(text: str, section: str, line: str) -> str:
@@ -138,7 +158,8 @@ class _Block:
 
     @property
     def is_task(self) -> bool:
-        return re.search(r"^id\s*:", self.text, re.MULTILINE) is not None
+        """Whether it is meant as one: a task whose id was lost in editing must not be passed over."""
+        return re.search(r"^[ \t\"'{]*(?:id|phase|action|depends_on)\b", self.text, re.MULTILINE) is not None
 
 
 def _blocks(body: str, line: int, file: str) -> Iterator[_Block]:
@@ -164,7 +185,9 @@ def _task(given: Mapping[str, Any], file: str, line: int) -> Task:
             raise wrong(f"{key!r} is no field of a task.", f"Did you mean {near[0]!r}?" if near else "")
     for key in ("id", "phase", "action"):
         if not str(given.get(key) or "").strip():
-            raise wrong(f"the field {key!r} is missing.")
+            raise wrong(f"the field {key!r} is missing.", "A block with an id, a phase or an action is a task.")
+    if not TASK_ID.fullmatch(str(given["id"])):
+        raise wrong("this id cannot be used.", "Letters, digits, dots, dashes and underscores, such as T-001.")
     try:
         action = TaskAction(str(given["action"]).upper())
     except ValueError:
@@ -172,13 +195,12 @@ def _task(given: Mapping[str, Any], file: str, line: int) -> Task:
     status = str(given.get("status") or "pending")
     if status not in STATUSES:
         raise wrong(f"the status {status!r} is not known.", f"Known: {', '.join(STATUSES)}.")
-    path = str(given.get("file") or "")
-    if not path and action is not TaskAction.VERIFY:
-        raise wrong("the field 'file' is missing.", "Only a VERIFY task may be about the whole repository.")
     try:
-        path = repository_path(path)
+        path = repository_path(str(given.get("file") or ""))
     except InputError as error:
         raise wrong(error.message, error.hint) from None
+    if not path and action is not TaskAction.VERIFY:
+        raise wrong("the field 'file' is missing.", "Only a VERIFY task may be about the whole repository.")
     check = given.get("validation") or {}
     if not isinstance(check, Mapping) or set(check) - {"command", "expected"}:
         raise wrong("'validation' must hold 'command' and 'expected'.")
