@@ -48,6 +48,14 @@ def test_commits_and_uncommitted_files_come_back(house: House, level: Level) -> 
     assert house.sh(f"git diff --name-only {found.commit} {again.commit}") == ""
 
 
+def test_what_a_check_leaves_beside_the_code_is_no_work(house: House, level: Level) -> None:
+    made = house.prepare()
+    house.agent(
+        made, "mkdir -p __pycache__ src/.mypy_cache; touch __pycache__/a.pyc src/.mypy_cache/m kept", level=level
+    )
+    assert [file.path for file in house.collect(made, level=level).changes.files] == ["kept"]
+
+
 def test_nothing_done_gives_the_base(house: House, level: Level) -> None:
     made = house.prepare()
     found = house.collect(made, level=level)

@@ -15,6 +15,8 @@ from touchline.errors import WorkspaceError
 
 NEEDED = (2, 38)
 """The first git that merges without a checkout."""
+BY_THEMSELVES = "__pycache__/\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/"
+"""What programs write beside the code that they run: a check must not become a part of the work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +151,10 @@ def unsaved(repository: Repository, conversions: Mapping[str, str], *, untracked
 
 
 def excludes(repository: Repository, env: Mapping[str, str]) -> str:
-    """Patterns of files that the user ignores outside the repository's own `.gitignore` files."""
+    """Patterns of files that are ignored outside the repository's own `.gitignore` files, which may say otherwise."""
     configured = as_user("config", "--type=path", "core.excludesFile", folder=repository.root, env=env).text
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", os.devnull)) / ".config")
-    texts: list[str] = []
+    texts = [BY_THEMSELVES]
     for path in (Path(configured) if configured else home / "git" / "ignore", repository.shared_dir / "info/exclude"):
         try:
             texts.append(path.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n"))
