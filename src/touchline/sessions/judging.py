@@ -89,7 +89,10 @@ class Judged:
 
 
 def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> dict[str, Any]:
-    """Judge the stop of turn `number`. Done again it gives the same, but for a check that runs again."""
+    """Judge the stop of turn `number`. Done again it gives the same, but for a check that runs again.
+
+    Returns `{"end": "stopped"}` when the session was to stop while its check ran.
+    """
     with room.database.reading() as connection:
         session = session_record(connection, id)
         turns = tuple(turn for turn in turns_of_session(connection, id) if turn.number <= number)
@@ -105,6 +108,9 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
     ledger, check = evidence.ledger, None
     if session.asked.check and _claims_completion(stop, reported.check) and not delivered:
         check = _own_check(room, session, turns[-1], driver, must_stop)
+        if check.how == "stopped":
+            # Nothing was found out, so nothing is held against the agent.
+            return {"end": "stopped"}
         ledger = with_check(ledger, check)
         stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=check)
     situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered)
@@ -187,8 +193,8 @@ def _own_check(
     with room.database.writing() as connection:
         query = turns_table.update().where(turns_table.c.id == turn.id)
         connection.execute(query.values(check_run=run.to_json()))
-        event = about(session.id, "check.run", number=turn.number, verified=run.verified, why=run.why(), **told)
-        append(connection, [event])
+        told |= {"number": turn.number, "verified": run.verified, "why": run.why()}
+        append(connection, [about(session.id, "check.run", task_id=session.asked.task_id, **told)])
     return run
 
 

@@ -35,7 +35,7 @@ def stop_session(engine: Engine, database: Database, id: str, *, by: str = "pers
             return record.status
         if record.stop_asked_at is None:
             _update(connection, record.id, stop_asked_at=now(), stop_by=by)
-            append(connection, [about(record.id, "session.stop_asked", by=by)])
+            append(connection, [about(record.id, "session.stop_asked", task_id=record.asked.task_id, by=by)])
         if record.status == "running":
             return record.status
         stopped(connection, record, by=by)
@@ -130,7 +130,8 @@ def _going_on(connection: sa.Connection, record: SessionRecord, message: str, by
     run = bump(connection, "sessions", record.id, "runs")
     clear = {"delivery": None, "detail": "", "ended_at": None, "stop_asked_at": None, "stop_by": None}
     move(connection, "sessions", record.id, "running", reason="resumed", state=state.to_json(), **clear)
-    append(connection, [about(record.id, "session.resumed", by=by, message=message, run=run)])
+    told = {"by": by, "message": message, "run": run}
+    append(connection, [about(record.id, "session.resumed", task_id=record.asked.task_id, **told)])
     return run
 
 
