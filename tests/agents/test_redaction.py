@@ -108,6 +108,7 @@ def test_known_values_in_every_form() -> None:
         assert "ss\\" not in after
         assert after.startswith("before ")
     assert json.loads(redactor.text(quoted)) == {"v": REDACTED}
+    assert json.loads(redactor.text(quoted.replace("/", "\\/"))) == {"v": REDACTED}
     assert redactor.text("u=pa%22ss%5Cw%2F%C3%B6r%20d%0A9") == f"u={REDACTED}"
     assert redactor.text("short longer-value longer-value-still") == f"short {REDACTED} {REDACTED}"
 

@@ -34,7 +34,7 @@ from touchline.store.database import Database
 from touchline.store.events import Event, read
 from touchline.store.log_tables import outbox
 from touchline.store.place import Place
-from touchline.supervision.limits import LIMITS
+from touchline.supervision.limits import LIMITS, Limits
 
 MARK = "TOUCHLINE_SESSIONS_TEST"
 FAST = replace(LIMITS, retry_delays=(0.1, 0.1), nudge_seconds=30)
@@ -215,7 +215,7 @@ def story_of(database: Database, id: str) -> Story:
 
 
 @contextmanager
-def opened(folder: Path, place: Place | None = None) -> Iterator[House]:
+def opened(folder: Path, place: Place | None = None, limits: Limits = FAST) -> Iterator[House]:
     """The house in a folder, made when it is not there; with a database in it, or in another place."""
     for name in ("home", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -228,7 +228,7 @@ def opened(folder: Path, place: Place | None = None) -> Iterator[House]:
         home=folder / "home",
         purpose="test",
         poll=0.02,
-        limits=FAST,
+        limits=limits,
         driver=DRIVERS.__getitem__,
     ) as (engine, database):
         yield House(folder=folder, repo=repo, engine=engine, database=database)

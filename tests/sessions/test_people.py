@@ -62,6 +62,25 @@ def test_stopped_in_the_middle_of_a_turn_it_leaves_no_process_and_goes_on_later(
     assert story.kinds == ["first", "resume"]
 
 
+def test_stopped_while_its_check_runs_nothing_is_held_against_the_agent(house: House) -> None:
+    script = """
+turns:
+  - {calls: [{write: "${workspace}/app.py", content: "x = 1"}, {shell: python3 -c "import app"}]}
+  - {text: "app.py is written, and it can be imported."}
+  - {text: "app.py is written, and it can be imported, as before."}
+"""
+    check = f"echo > {house.folder}/checking; test -e {house.folder}/enough || sleep 60; python3 -m unittest -q"
+    id = start_session(house.engine, house.database, house.ask(script, check=check))
+    house.until(id, lambda _: (house.folder / "checking").exists())
+    stop_session(house.engine, house.database, id)
+    story = house.rest(id)
+    assert (story.session.status, story.actions) == ("stopped", []), story.told()
+    assert alive(house.folder) == []
+    (house.folder / "enough").touch()
+    resume_session(house.engine, house.database, id)
+    assert house.rest(id, unlike="stopped").actions == ["deliver:completed"]
+
+
 def test_a_waiting_session_can_be_stopped_and_its_question_is_withdrawn(house: House) -> None:
     story = house.run(ASKS)
     assert stop_session(house.engine, house.database, story.session.id) == "stopped"

@@ -58,7 +58,8 @@ def _forms(value: str) -> set[str]:
     for ascii_only in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         forms |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1]}
-    return forms
+    # Some writers of JSON put a backslash before each slash.
+    return forms | {form.replace("/", "\\/") for form in forms}
 
 
 @cache

@@ -66,6 +66,8 @@ def _work(flow: Flow, room: Room, id: str, number: int) -> str:
         if "failed" in ran:
             return _end(flow, room, id, number, ran["failed"])
         found = flow.step(f"judge {number}", _guarded, judging.judge, room, id, number, flow.must_stop)
+        if found.get("end") == "stopped":
+            return flow.transaction("stop", acting.stop_here, id)
         judged = found.get("failed", found)
         fault_point("session.judged")
         match Action(judged["action"]):
