@@ -41,6 +41,12 @@ def test_what_is_guarded() -> None:
     }
 
 
+def test_nobody_is_told_of_what_would_not_hold_anyway(desk: Desk) -> None:
+    desk.project.write_text(WANTED)
+    assert set(desk.found({"run.check": "true"}).ignored) == {"run.sandbox", "agents.codex.flags"}
+    assert "run.sandbox" not in desk.found(TOUCHLINE_RUN_SANDBOX="own").notice
+
+
 def test_until_it_is_trusted_it_is_not_used_and_told(desk: Desk) -> None:
     desk.project.write_text(WANTED)
     desk.write_user('[run]\ncheck = "make test"\n')

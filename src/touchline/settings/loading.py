@@ -41,7 +41,7 @@ class Found:
     project: SettingsFile | None
     user: SettingsFile | None
     ignored: Mapping[str, Any] = field(default_factory=dict)
-    """Guarded settings of the project's file that nobody has trusted; they are not used."""
+    """Guarded settings of the project's file that would hold, but that nobody has trusted; they are not used."""
     strange: Mapping[str, str] = field(default_factory=dict)
     """Variables that look like settings and are none, each with what may have been meant."""
 
@@ -105,6 +105,8 @@ def find_settings(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path
         if value is not None:
             key = require_key(name)
             take(name, fitted(key, list(value) if isinstance(value, tuple) else value, at=""), "flag", f"--{key.short}")
+    over = {name for name, origin in origins.items() if origin.source in ("flag", "environment")}
+    ignored = {name: value for name, value in ignored.items() if name not in over}
     found = Found(
         settings=_made(values),
         origins=origins,
