@@ -72,7 +72,7 @@ def test_on_a_terminal_the_question_is_shown_and_a_number_chooses(inbox: tuple[s
     id = asked(database)
     main, side = pty.openpty()
     command = [sys.executable, "-m", "touchline", "inbox", "answer", id, "--database", url]
-    process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment(TERM="dumb"))
+    process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment(TERM="dumb", CI=""))
     os.close(side)
     seen, end = b"", time.monotonic() + 60
     while b"Your answer" not in seen and time.monotonic() < end:
@@ -83,3 +83,15 @@ def test_on_a_terminal_the_question_is_shown_and_a_number_chooses(inbox: tuple[s
     assert b"no such table" in seen
     assert b"recommended" in seen
     assert said("inbox", "show", id, "--database", url)["answer"] == "skip"
+
+
+def test_a_ci_that_lends_a_terminal_is_not_asked(inbox: tuple[str, Database]) -> None:
+    url, database = inbox
+    id = asked(database)
+    main, side = pty.openpty()
+    command = [sys.executable, "-m", "touchline", "inbox", "answer", id, "--database", url]
+    process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment(TERM="dumb", CI="true"))
+    os.close(side)
+    assert process.wait(60) == 2, "it does not wait for words that nobody types"
+    assert b"The answer is empty" in os.read(main, 4096)
+    os.close(main)

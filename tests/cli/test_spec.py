@@ -205,7 +205,7 @@ def test_edit_opens_the_editor_on_a_terminal_and_reads_what_it_left(desk: Desk) 
         "path.write_text(path.read_text().replace('one file', 'two files'))\n"
     )
     main, side = pty.openpty()
-    env = environment(**desk.env, EDITOR=f"{sys.executable} {editor}", TERM="dumb")
+    env = environment(**desk.env, EDITOR=f"{sys.executable} {editor}", TERM="dumb", CI="")
     command = [sys.executable, "-m", "touchline", "spec", "edit", row.id]
     process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=env)
     os.close(side)
@@ -219,3 +219,22 @@ def test_there_is_no_specification_yet(desk: Desk) -> None:
     done = touchline("spec", "show", **desk.env)
     assert done.returncode == 2
     assert "touchline spec new" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [(("spec", "approve"), 2, b"Nobody is there to be asked"), (("spec", "edit"), 0, b"tasks.md")],
+)
+def test_a_ci_that_lends_a_terminal_is_neither_asked_nor_given_an_editor(
+    desk: Desk, arguments: tuple[str, ...], code: int, says: bytes
+) -> None:
+    desk.made()
+    main, side = pty.openpty()
+    env = environment(**desk.env, EDITOR="sleep 60 #", TERM="dumb", CI="true")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "touchline", *arguments], stdin=side, stdout=side, stderr=side, env=env
+    )
+    os.close(side)
+    assert process.wait(30) == code
+    assert says in os.read(main, 4096)
+    os.close(main)

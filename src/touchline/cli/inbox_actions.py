@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import typer
 
 from touchline.audit.visible import one_line, visible
+from touchline.cli.asking import may_ask
 from touchline.cli.exits import Exit
 from touchline.cli.person import person
 from touchline.cli.place import opened
@@ -50,7 +50,7 @@ def give_answer(place: Place, id: str, text: str, *, option: int | None, as_json
         with database.reading() as connection:
             question = question_record(connection, id)
         asked = not text.strip() and option is None and question.status == "open"
-        if asked and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+        if asked and not as_json and may_ask():
             text, option = _ask(question)
         engine = connect_engine(place)
         try:

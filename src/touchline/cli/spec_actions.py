@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from touchline.cli.asking import may_ask
 from touchline.cli.exits import Exit
 from touchline.cli.person import person
 from touchline.cli.place import opened, purpose
@@ -90,7 +91,7 @@ def show_spec(place: Place, given: str, *, as_json: bool) -> None:
 def edit_spec(place: Place, given: str, *, as_json: bool) -> None:
     with opened(place) as database:
         row = _found(database, given)
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if as_json or not (may_ask() and sys.stdout.isatty()):
         if as_json:
             print_json("touchline.spec/1", {"id": row.id, "path": str(row.path), "tasks_path": str(row.tasks_path)})
         else:
@@ -142,7 +143,7 @@ def _found(database: Database, given: str) -> SpecRow:
 
 
 def _ask(row: SpecRow, spec: Spec, tasks: Sequence[Task], *, as_json: bool) -> None:
-    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if as_json or not may_ask():
         raise InputError(
             "Nobody is there to be asked, so nothing was approved.",
             hint=f"Read it: touchline spec show {row.id}. Then: touchline spec approve {row.id} --yes",
