@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -65,6 +66,12 @@ def first_installed(env: Mapping[str, str]) -> tuple[Driver, Found]:
 
 
 def _entries() -> dict[str, str]:
+    return _found_on(tuple(sys.path))
+
+
+@cache
+def _found_on(_path: tuple[str, ...]) -> dict[str, str]:
+    """Looked for once: it reads a file of every installed package, and each turn asks for its driver."""
     told = {entry.name: entry.value for entry in entry_points(group=GROUP)}
     return {**told, **BUILT_IN}
 
