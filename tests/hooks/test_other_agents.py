@@ -44,6 +44,23 @@ def test_codex_is_coached(with_hooks: Callable[[Cli], CliHome]) -> None:
     assert "gave the same result 3 times in a row" in logs[0].read_text(), "the reminder reached the conversation"
 
 
+def test_codex_may_write_its_plan_while_planning(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("codex")
+    home.play(
+        """
+turns:
+  - calls: [{write: "${workspace}/code.py", content: "x = 1"}]
+  - calls: [{write: "${workspace}/plan.md", content: "# Plan"}]
+  - text: The plan is in plan.md. Shall I build it?
+"""
+    )
+    run_in(home, "Please /do-plan the parser", "--dangerously-bypass-hook-trust")
+    assert "You are PLANNING" in told(home)[1]
+    assert not (home.workspace / "code.py").exists()
+    assert (home.workspace / "plan.md").exists()
+    assert log_of(home) == ""
+
+
 def test_gemini_is_coached(with_hooks: Callable[[Cli], CliHome]) -> None:
     home = with_hooks("gemini")
     home.play(WORK)

@@ -26,7 +26,7 @@ UserOption = Annotated[bool, typer.Option("--user", help="In your own settings, 
 LocalOption = Annotated[
     bool, typer.Option("--local", help="In the project's settings that are not shared (claude: settings.local.json).")
 ]
-YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryOption = Annotated[bool, typer.Option("--dry-run", help="Show the change and leave.")]
 
 

@@ -36,6 +36,8 @@ WRITES = frozenset(
     {"Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace", "apply_patch", "write", "edit"}
 )
 DOCUMENTS = (".md", ".mdx", ".rst", ".adoc", ".txt")
+PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+"""How a patch of Codex names its files, which stand in no field of their own."""
 
 
 def main(arguments: list[str]) -> None:
@@ -176,8 +178,14 @@ class _Prepared:
 
 
 def _is_document(args: Mapping[str, Any]) -> bool:
-    path = args.get("file_path") or args.get("filePath") or args.get("path") or ""
-    return isinstance(path, str) and path.lower().endswith(DOCUMENTS)
+    """Whether the call writes documents alone."""
+    path = args.get("file_path") or args.get("filePath") or args.get("path")
+    paths = [path] if path else [line.partition(": ")[2] for line in _lines(args) if line.startswith(PATCHED)]
+    return bool(paths) and all(isinstance(p, str) and p.strip().lower().endswith(DOCUMENTS) for p in paths)
+
+
+def _lines(args: Mapping[str, Any]) -> list[str]:
+    return [line for text in args.values() if isinstance(text, str) for line in text.splitlines()]
 
 
 def _size(path: str) -> int:

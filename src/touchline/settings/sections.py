@@ -145,7 +145,7 @@ class ChecksSection:
 class HooksSection:
     """The coach in interactive sessions."""
 
-    cap: Annotated[int | None, Over(-1)] = None
+    cap: int | None = None
     """How often a stop is sent back before the person sees it; 0 never sends back. Not set: limits.continue_cap."""
 
 
@@ -160,6 +160,8 @@ class LogSection:
 
 
 BOUNDS: dict[str, tuple[int, int]] = {
+    "hooks.cap": (0, 100),
+    "limits.continue_cap": (0, 100),
     "limits.failure_window": (1, 1_000),
     "limits.same_result": (1, 1_000),
     "limits.cycle_longest": (1, 100),
@@ -170,7 +172,7 @@ BOUNDS: dict[str, tuple[int, int]] = {
     "limits.idle_turns": (1, 1_000),
     "limits.wander_turns": (1, 1_000),
 }
-"""The least and the most of the numbers with which a rule would count nothing, or for ever."""
+"""The least and the most of numbers with which a rule would count nothing, or an agent be sent back for ever."""
 AGENTS = "agents"
 SECTIONS: dict[str, type] = {
     "database": DatabaseSection,

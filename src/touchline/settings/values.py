@@ -28,7 +28,7 @@ def fitted(key: Key, value: Any, *, at: str) -> Any:
     if key.over is not None and made is not None and not made > key.over:
         least = f"at least {key.over + 1:g}" if isinstance(made, int) else f"more than {key.over:g}"
         raise SettingsError(f"{at}{key.name} is {made:g}, but must be {least}.", hint=key.meaning)
-    if key.most is not None and made > key.most:
+    if key.most is not None and made is not None and made > key.most:
         raise SettingsError(f"{at}{key.name} is {made:g}, but must be at most {key.most:g}.", hint=key.meaning)
     if key.name in ("run.agent", "run.model") and str(made).startswith("-"):
         raise SettingsError(f"{at}{key.name} is {made!r}, which is a flag.", hint=key.meaning)
