@@ -20,6 +20,7 @@ calls = st.tuples(
     st.sampled_from(["ls", "cat a", ":", "true", "pytest -q tests/test_a.py", "x" * 40_000]),
     st.sampled_from(TEXTS) | st.integers(0, 400).map(lambda n: f"news number {n} " * 20),
     st.booleans(),
+    st.sampled_from([{}, {"description": "Look"}, {"description": "Look around once more"}]),
 )
 
 
@@ -45,11 +46,11 @@ def test_nothing_that_the_rules_find_is_passed_over(
 ) -> None:
     watch = ThrashWatch(limits=replace(LIMITS, **set_by_a_person))
     state: dict[str, Any] = {"limits": set_by_a_person}
-    for index, (tool, command, text, failed) in enumerate(made):
+    for index, (tool, command, text, failed, more) in enumerate(made):
         if index in spoken:
             watch.told()
             glance.forget(state)
-        args = glance.kept_args({"command": command})
+        args = glance.kept_args({"command": command, **more})
         call = Call(id=str(index), tool=tool, args=args)
         if watch.before(call, index=index) is not None:
             assert glance.may_refuse(state, glance.call_key(tool, args))

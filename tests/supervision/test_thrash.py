@@ -93,6 +93,14 @@ def test_retrying_once_is_healthy() -> None:
     assert find_thrash(steps) is None
 
 
+def test_a_command_described_in_other_words_is_the_same_command() -> None:
+    described = ["Run the tests", "Run the tests again", "Try once more", "See whether it works now"]
+    thrash = find_thrash([step(n, "make", "no rule", 2, description=words) for n, words in enumerate(described)])
+    assert thrash is not None
+    assert (thrash.rule, thrash.at) == (Rule.REPEAT, 3)
+    assert thrash.message.startswith("Bash: make is about to run again"), "and is told without them"
+
+
 def test_paging_through_a_file_is_not_repeating() -> None:
     pages = [step(n, "read", long("same text"), tool="Read", offset=100 * n) for n in range(7)]
     assert find_thrash(pages) is None

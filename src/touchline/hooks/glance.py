@@ -46,6 +46,8 @@ def kept_args(args: dict[str, Any]) -> dict[str, Any]:
 
 def call_key(tool: str, args: dict[str, Any]) -> str:
     """The same for calls that the rules hold for the same."""
+    if "description" in args and "command" in args:
+        args = {name: value for name, value in args.items() if name != "description"}
     values = args.values()
     if values and all(isinstance(v, str) and len(v.strip()) <= IDLE_CHARS for v in values):
         return "idle"

@@ -230,10 +230,18 @@ def steps_of(turns: Turn | Sequence[Turn], *, first: int = 0) -> tuple[Step, ...
 
 
 def call_identity(call: Call) -> str:
-    """Two calls are the same when tool and all arguments are: paging a file by offset is not a repeat."""
-    if all(type(value) in _SCALARS for value in call.args.values()):
-        return f"{call.tool}\0{sorted(call.args.items())!r}"
-    return f"{call.tool}\0{_canonical()(call.args)}"
+    """Two calls are the same when tool and all that it acts on are: paging a file by offset is not a repeat."""
+    args = acting_args(call.args)
+    if all(type(value) in _SCALARS for value in args.values()):
+        return f"{call.tool}\0{sorted(args.items())!r}"
+    return f"{call.tool}\0{_canonical()(args)}"
+
+
+def acting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without a command's description: it is for who watches, and agents word it anew for the same command."""
+    if "description" not in args or "command" not in args:
+        return args
+    return {name: value for name, value in args.items() if name != "description"}
 
 
 @cache

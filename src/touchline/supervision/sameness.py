@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from touchline.errors import DataFileError
-from touchline.supervision.facts import Call, Result, call_identity
+from touchline.supervision.facts import Call, Result, acting_args, call_identity
 from touchline.supervision.prepared import shape, table
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ TELLING_FAILURE = 40
 TELLING_SUCCESS = 200
 """So is a success shorter than this (`ok`, an empty output)."""
 _OUTAGE_HINTS = ("429", "503", "529", "imit", "verload", "equests", "EQUESTS")
-_MAIN_ARGUMENTS = ("command", "cmd", "file_path", "path", "filePath", "pattern", "query", "url", "description")
+_MAIN_ARGUMENTS = ("command", "cmd", "file_path", "path", "filePath", "pattern", "query", "url")
 
 
 @cache
@@ -80,7 +80,7 @@ def call_key(call: Call) -> str:
 def does_nothing(call: Call) -> bool:
     """Every argument is empty or a word for doing nothing."""
     idle = _idle_values()
-    values = call.args.values()
+    values = acting_args(call.args).values()
     return bool(values) and all(isinstance(v, str) and v.strip() in idle for v in values)
 
 
