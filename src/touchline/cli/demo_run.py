@@ -163,7 +163,7 @@ class Narrator:
 def _show(post: Post, result: Result, kept: bool) -> None:
     from touchline.sessions.records import turns_of_session
 
-    print_result(result, note="" if kept else "in your own repository; the demo's is removed now")
+    print_result(result, note="" if kept else "as it would be in your own repository; the demo's is removed now")
     with post.database.reading() as connection:
         turns = turns_of_session(connection, result.record.id)
     nudge = sum(map(_tokens, (turn for turn in turns if turn.kind == "nudge")))

@@ -21,7 +21,7 @@ from touchline.agents.workspaces.changes import Changes, changes_between
 from touchline.agents.workspaces.clone import Workspace
 from touchline.agents.workspaces.desk import desk
 from touchline.agents.workspaces.importing import take_in
-from touchline.agents.workspaces.repository import Repository, find_repository
+from touchline.agents.workspaces.repository import BY_THEMSELVES, Repository, find_repository
 from touchline.errors import WorkspaceError
 
 _OUTBOX = "outbox"
@@ -240,7 +240,8 @@ def _collected(workspace: Workspace, repository: Repository, found: Mapping[str,
         repository.git.run("update-ref", "-d", ref)
         raise WorkspaceError(f"The agent changed {len(changes.files)} files; the limit is {limits.files}.")
     shutil.rmtree(workspace.folder / _OUTBOX, ignore_errors=True)
-    ignored = found["ignored"]
+    usual = set(BY_THEMSELVES.replace("/", "").split())
+    ignored = [each for each in found["ignored"] if not usual.intersection(each.split("/"))]
     return Collected(
         commit=commit,
         base=workspace.base,
