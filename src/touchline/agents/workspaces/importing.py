@@ -1,6 +1,6 @@
 """How does a bundle get into the user's repository? Checked object by object, in quarantine; only then does it enter.
 
-`git fetch` of a bundle checks no object before git 2.46, whatever is configured, so the pack in it goes through
+`git fetch` of a bundle checks no object with git 2.39, whatever is configured, so the pack in it goes through
 `git index-pack --strict` here, into a folder that git itself would clear away if we are killed.
 """
 
