@@ -127,7 +127,10 @@ class SessionError(TouchlineError):
 
 
 class ModelError(TouchlineError):
-    """A model cannot be asked, or its answer cannot be used."""
+    """A model cannot be asked, or its answer cannot be used. What was paid for it all the same is in `answers`."""
+
+    answers: tuple = ()  # type: ignore[type-arg]
+    """As `models.booking.book` takes them."""
 
 
 class BuildError(TouchlineError):

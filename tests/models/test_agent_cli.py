@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,5 +56,12 @@ def test_a_cli_whose_provider_refuses_is_a_model_error(home: CliHome, tmp_path: 
 def test_a_cli_that_is_not_installed_says_how_to_get_it(tmp_path: Path) -> None:
     asker = asker_for("cli:claude", env={"PATH": str(tmp_path), "HOME": str(tmp_path)})
     with pytest.raises(ModelError, match="claude is not installed") as caught:
+        asker.ask(ReviewBudget(request="r"))
+    assert caught.value.hint
+
+
+def test_an_agent_that_cannot_be_started_is_a_model_error(tmp_path: Path) -> None:
+    asker = asker_for("cli:scripted", env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    with pytest.raises(ModelError, match="cli:scripted cannot be asked") as caught:
         asker.ask(ReviewBudget(request="r"))
     assert caught.value.hint

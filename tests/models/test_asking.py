@@ -110,6 +110,33 @@ class TestAsking:
         assert len(backend.asked) == 1
 
 
+class TestWhatItCost:
+    def test_answers_that_cannot_be_used_were_paid_for_too(self) -> None:
+        ask, _ = asker({}, {}, {})
+        with pytest.raises(ModelError, match="no usable answer") as caught:
+            ask.ask(ReviewBudget(request="r"))
+        ((name, lost),) = caught.value.answers
+        assert (name, lost.usage.total, lost.cost_usd, lost.tries) == ("review_budget", 33, 1.5, 3)
+        assert ask.paid == list(caught.value.answers)
+
+    def test_what_was_asked_before_the_model_went_away_is_told(self) -> None:
+        ask, _ = asker({}, ModelError("away"))
+        with pytest.raises(ModelError, match="away") as caught:
+            ask.ask(ReviewBudget(request="r"))
+        assert [lost.cost_usd for _, lost in caught.value.answers] == [0.5]
+        never, _ = asker(ModelError("away"))
+        with pytest.raises(ModelError) as caught:
+            never.ask(ReviewBudget(request="r"))
+        assert caught.value.answers == ()
+
+
+def test_answers_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "answers.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ScriptError, match="is not YAML"):
+        asker_for(f"scripted:{path}")
+
+
 class TestCache:
     def test_the_same_question_is_asked_once(self, tmp_path: Path) -> None:
         ask, backend = asker(GOOD, {**GOOD, "guidance": "other"}, cache=tmp_path)

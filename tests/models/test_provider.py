@@ -53,6 +53,12 @@ def test_a_typed_answer_comes_back_with_what_it_used(
         assert answer.cost_usd > 0
 
 
+def test_a_provider_whose_package_is_missing_is_a_model_error() -> None:
+    with pytest.raises(ModelError, match="groq:llama-3 needs a package that is not installed") as caught:
+        asker_for("groq:llama-3").ask(ReviewBudget(request="r"))
+    assert "cli:claude" in caught.value.hint
+
+
 @pytest.mark.parametrize("line", LINES)
 def test_an_answer_that_does_not_fit_is_asked_for_once_more(
     server: RehearsalServer, monkeypatch: pytest.MonkeyPatch, line: str

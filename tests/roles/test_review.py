@@ -50,6 +50,14 @@ def test_without_a_model_nothing_is_approved(env: dict[str, str]) -> None:
     assert broken.verdict == "unreviewed"
 
 
+def test_a_review_that_came_to_nothing_was_paid_all_the_same(env: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "odd.yaml"
+    path.write_text(json.dumps([{"question": "review_code", "answer": {"verdict": "perhaps"}}]))
+    found = review_code(task="t", diff=DIFF, env=env, line=f"scripted:{path}")
+    assert found.verdict == "unreviewed"
+    assert [(name, lost.tries) for name, lost in found.answers] == [("review_code", 3)]
+
+
 def test_nothing_is_nothing_to_approve(env: dict[str, str]) -> None:
     assert review_code(task="t", diff=" \n", env=env).verdict == "needs_changes"
     assert review_plan(task="t", plan="", env=env).verdict == "needs_changes"

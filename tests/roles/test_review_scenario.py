@@ -170,6 +170,21 @@ def test_without_a_model_the_limit_still_holds_and_the_line_to_add_is_said(house
     assert "TOUCHLINE_MODEL" in story.session.detail
 
 
+def test_a_reviewer_who_says_nothing_usable_was_paid_all_the_same(house: House, tmp_path: Path) -> None:
+    line = model(tmp_path, {"question": "review_budget", "answer": {"verdict": "perhaps"}})
+    story = house.run(ANNOUNCES, turns=1, reviewer="architect", reviewer_model=line)
+    assert story.session.delivery == "unresolved", story.told()
+    assert "no usable answer" in story.session.detail
+    assert paid(house, story) == ["supervision:review_budget"]
+
+
+def test_an_adviser_who_says_nothing_usable_was_paid_all_the_same(house: House, tmp_path: Path) -> None:
+    line = model(tmp_path, {"question": "answer_question", "answer": {"decision": "perhaps"}})
+    story = house.run(ASKS, task="How are sums made?", reviewer="architect", reviewer_model=line)
+    assert story.session.status == "waiting", story.told()
+    assert paid(house, story) == ["supervision:answer_question"]
+
+
 def answer_of(decision: str, text: str, **more: Any) -> dict[str, Any]:
     return {"question": "answer_question", "answer": {"decision": decision, "text": text}, **more}
 

@@ -11,7 +11,7 @@ from tests.roles.briefs import REQUIREMENTS, TASKS, answers_at, repository_at
 
 from touchline.coordination.leases import file_resource
 from touchline.coordination.ownership import own
-from touchline.errors import SpecError, StatusError
+from touchline.errors import ModelError, SpecError, StatusError
 from touchline.models.opening import asker_for
 from touchline.roles.specification.keeping import approve, ask_revision, find_spec, next_number, read_files
 from touchline.roles.specification.making import Made, make_spec, revise_spec, slug
@@ -54,6 +54,17 @@ def test_what_is_written_can_be_read_back(database: Database, made: Made, reposi
         paid = connection.execute(sa.select(usage.c.purpose).order_by(usage.c.purpose)).scalars().all()
     assert told[0].payload["tasks"] == 2
     assert paid == ["supervision:plan_tasks", "supervision:write_requirements"]
+
+
+def test_what_a_draft_cost_is_booked_also_when_nothing_came_of_it(
+    database: Database, repository: Path, brief: Path, tmp_path: Path
+) -> None:
+    line = answers_at(tmp_path / "a.yaml", tasks=[])  # a plan without a task is refused, three times
+    with pytest.raises(ModelError, match="There is no task"):
+        make_spec(database, asker_for(line), brief, repository=repository)
+    with database.reading() as connection:
+        paid = connection.execute(sa.select(usage.c.purpose, usage.c.output).order_by(usage.c.purpose)).all()
+    assert [tuple(row) for row in paid] == [("supervision:plan_tasks", 150), ("supervision:write_requirements", 50)]
 
 
 def test_a_file_that_has_an_owner_says_whose_it_is(

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from touchline.errors import AgentError, ModelError
+from touchline.errors import AgentError, ModelError, TouchlineError
 from touchline.models.asking import Prompted, Raw
 from touchline.models.naming import ModelName
 from touchline.supervision.facts import Ended
@@ -33,6 +33,15 @@ class AgentModel:
             raise ModelError(f"{name.line}: {error.message}", hint=error.hint) from error
 
     def reply(self, prompted: Prompted) -> Raw:
+        try:
+            return self._reply(prompted)
+        except ModelError:
+            raise
+        except TouchlineError as error:
+            # It cannot be confined, or not be started: then there is no answer, whatever the reason.
+            raise ModelError(f"{self._name.line} cannot be asked: {error.message}", hint=error.hint) from error
+
+    def _reply(self, prompted: Prompted) -> Raw:
         from touchline.agents.port import Request
         from touchline.agents.sandbox import choose, probe
         from touchline.agents.turns import TurnLimits, run_turn

@@ -6,7 +6,7 @@ No database and no clock of its own: what it cost is in the answer, and the call
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol
 
 from pydantic import ValidationError
@@ -73,6 +73,8 @@ class Asker:
     backend: Backend
     cache: Cache | None = None
     seconds: float = SECONDS
+    paid: list[tuple[str, Answer[Any]]] = field(default_factory=list)
+    """All that was asked so far, what brought no usable answer included."""
 
     def ask(self, question: Question[R]) -> Answer[R]:
         """The answer, of the question's type. ModelError when the model cannot be reached in time, or gave nothing that
@@ -90,7 +92,12 @@ class Asker:
                 return Answer(value=_checked(question, kept), model=self.name.line, cached=True)
             except ValueError:
                 pass  # kept by an older version of the question
-        answer = self._ask(question, prompted)
+        try:
+            answer = self._ask(question, prompted)
+        except ModelError as error:
+            self.paid += error.answers
+            raise
+        self.paid.append((question.name, answer))
         if self.cache is not None:
             self.cache.put(self.name.line, prompted, answer.value.model_dump(mode="json"))
         return answer
@@ -99,15 +106,11 @@ class Asker:
         usage, cost, wrong = Usage(), None, ""
         for number in range(1, TRIES + 1):
             again = f"\n\nYour last answer could not be used: {wrong}" if wrong else ""
-            raw = self.backend.reply(
-                Prompted(
-                    question=prompted.question,
-                    instructions=prompted.instructions,
-                    prompt=prompted.prompt + again,
-                    schema=prompted.schema,
-                    seconds=prompted.seconds,
-                )
-            )
+            try:
+                raw = self.backend.reply(replace(prompted, prompt=prompted.prompt + again))
+            except ModelError as error:
+                error.answers = self._paid(question, usage, cost, number - 1)
+                raise
             usage += raw.usage
             cost = cost if raw.cost_usd is None else (cost or 0.0) + raw.cost_usd
             try:
@@ -116,10 +119,21 @@ class Asker:
                 wrong = str(error)
                 continue
             return Answer(value=value, model=raw.model or self.name.line, usage=usage, cost_usd=cost, tries=number)
-        raise ModelError(
+        unusable = ModelError(
             f"{self.name.line} gave no usable answer to {question.name} in {TRIES} tries: {wrong}",
             hint="Try another model, or look at its answers with a rehearsal.",
         )
+        unusable.answers = self._paid(question, usage, cost, TRIES)
+        raise unusable
+
+    def _paid(
+        self, question: Question[R], usage: Usage, cost: float | None, tries: int
+    ) -> tuple[tuple[str, Answer[Any]], ...]:
+        """What tries have cost that brought no answer."""
+        if not tries:
+            return ()
+        lost: Answer[Any] = Answer(value=None, model=self.name.line, usage=usage, cost_usd=cost, tries=tries)
+        return ((question.name, lost),)
 
 
 def _checked(question: Question[R], value: Any) -> R:

@@ -40,6 +40,11 @@ class ProviderModel:
             raise ModelError(
                 f"{self._name.line} did not answer within {prompted.seconds:g} s.", hint="Try again, or another model."
             ) from error
+        except ImportError as error:
+            raise ModelError(
+                f"{self._name.line} needs a package that is not installed: {error}",
+                hint="Install what it names, or use another model, such as cli:claude.",
+            ) from error
         except UserError as error:
             raise ModelError(
                 f"{self._name.line} cannot be asked: {error}", hint="Check the line and the key."

@@ -41,7 +41,7 @@ def _load(path: Path) -> list[dict[str, Any]]:
         entries = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ScriptError(f"The answers {path} cannot be read: {error.strerror}.", hint="Check the path.") from error
-    except YAMLError as error:
+    except (YAMLError, UnicodeDecodeError) as error:
         raise ScriptError(f"{path} is not YAML: {error}") from error
     if not isinstance(entries, list):
         raise ScriptError(f"{path}:1: it must be a list of answers.", hint="Each with question, when, answer.")

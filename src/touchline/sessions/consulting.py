@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from touchline.errors import TouchlineError
+from touchline.errors import ModelError, TouchlineError
 from touchline.models.booking import book
 from touchline.sessions.records import SessionRecord, session_record
 from touchline.sessions.review_request import plan_text
@@ -79,14 +79,19 @@ def consult(room: Room, id: str, judged: Mapping[str, Any]) -> dict[str, Any]:
             )
         )
     except TouchlineError as error:
+        _paid(room, id, error.answers if isinstance(error, ModelError) else ())
         return _passed(f"The architect could not be asked: {error}")
     except Exception as error:
         logging.getLogger("touchline.sessions").exception("the adviser of session %s", id)
         return _passed(f"The architect could not be asked: {type(error).__name__}: {error}")
-    if advice.answers:
-        with room.database.writing() as connection:
-            book(connection, advice.answers, session_id=id)
+    _paid(room, id, advice.answers)
     return {"decision": advice.decision, "text": advice.text, "by": advice.by}
+
+
+def _paid(room: Room, id: str, answers: tuple[tuple[str, Answer[Any]], ...]) -> None:
+    if answers:
+        with room.database.writing() as connection:
+            book(connection, answers, session_id=id)
 
 
 def _passed(why: str) -> dict[str, Any]:

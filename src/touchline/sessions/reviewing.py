@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from touchline.errors import ReviewError
+from touchline.errors import ModelError, ReviewError
 from touchline.models.booking import book
 from touchline.sessions.events import about
 from touchline.sessions.records import SessionRecord, session_record
@@ -81,11 +81,13 @@ def review(room: Room, id: str, judged: Mapping[str, Any]) -> dict[str, Any]:
         reviewer = REVIEWERS[session.asked.reviewer or ""]
         for again in (False, True):
             case = Case(request=words, session=session, env=room.env, again=text("unguided") if again else "")
-            opinion = reviewer(case)
+            try:
+                opinion = reviewer(case)
+            except ModelError as error:
+                _paid(room, id, error.answers)
+                raise
             by = opinion.by
-            if opinion.answers:
-                with room.database.writing() as connection:
-                    book(connection, opinion.answers, session_id=id)
+            _paid(room, id, opinion.answers)
             ruling = rule(
                 opinion.verdict,
                 opinion.guidance,
@@ -99,6 +101,12 @@ def review(room: Room, id: str, judged: Mapping[str, Any]) -> dict[str, Any]:
     if ruling is None:
         raise ReviewError("The reviewer gave no ruling.", hint="The session is delivered as it stands.")
     return _plain(ruling, origin, by)
+
+
+def _paid(room: Room, id: str, answers: tuple[tuple[str, Answer[Any]], ...]) -> None:
+    if answers:
+        with room.database.writing() as connection:
+            book(connection, answers, session_id=id)
 
 
 def write_review(connection: sa.Connection, session: SessionRecord, ruling: Mapping[str, Any], words: str) -> None:

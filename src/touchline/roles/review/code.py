@@ -163,7 +163,7 @@ def _asked(question: Q, *, env: Mapping[str, str], author: str, line: str, cut: 
         asker = asker_for(model_line(env, line), env=env)
         answer = asker.ask(question)
     except ModelError as error:
-        return Reviewed(verdict="unreviewed", words=f"Nobody reviewed this: {error}", cut=cut)
+        return Reviewed(verdict="unreviewed", words=f"Nobody reviewed this: {error}", cut=cut, answers=error.answers)
     told = answer.value.words
     if "diff" in cut or "plan" in cut:
         told = f"{told}\n(Only the beginning was reviewed: it is too long to be shown whole.)".strip()

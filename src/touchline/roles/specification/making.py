@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +13,9 @@ from tempfile import TemporaryDirectory
 import sqlalchemy as sa
 
 from touchline.coordination.leases import file_resource
-from touchline.errors import SpecError
+from touchline.errors import SpecError, TouchlineError
 from touchline.models.asking import Asker
+from touchline.models.booking import book
 from touchline.roles.specification.context import load_context
 from touchline.roles.specification.keeping import SpecRow, ask_revision, find_spec, keep, next_number, read_files
 from touchline.roles.specification.writing import Draft, draft_spec, write_files
@@ -41,14 +44,15 @@ def make_spec(database: Database, asker: Asker, source: Path, *, repository: Pat
             hint="Name another --folder, or change that one: touchline spec revise",
         )
     id = new_id("spec")
-    draft = draft_spec(
-        context,
-        asker,
-        id=id,
-        owners=_owners(database),
-        allocate=lambda place, least: _number(database, repository, place, least),
-        idea=source.name if source.is_dir() else "",
-    )
+    with _paid_for(database, asker):
+        draft = draft_spec(
+            context,
+            asker,
+            id=id,
+            owners=_owners(database),
+            allocate=lambda place, least: _number(database, repository, place, least),
+            idea=source.name if source.is_dir() else "",
+        )
     paths = write_files(folder or _free_folder(repository / FOLDER, draft.spec.title), draft.spec, draft.tasks)
     return Made(row=_kept(database, draft, paths), draft=draft)
 
@@ -65,21 +69,34 @@ def revise_spec(database: Database, asker: Asker, row: SpecRow, what: str, *, re
         brief = Path(place) / "brief.md"
         brief.write_text(f"# {spec.title}\n\n{spec.objective}\n", encoding="utf-8")
         context = load_context(brief, repository)
-    draft = draft_spec(
-        context,
-        asker,
-        id=row.id,
-        owners=_owners(database),
-        allocate=lambda folder, least: _number(database, repository, folder, least),
-        revision=f"{what.strip()}\n\n{now_is}",
-        before=spec,
-        version=row.version + 1,
-        idea=spec.idea,
-    )
+    with _paid_for(database, asker):
+        draft = draft_spec(
+            context,
+            asker,
+            id=row.id,
+            owners=_owners(database),
+            allocate=lambda folder, least: _number(database, repository, folder, least),
+            revision=f"{what.strip()}\n\n{now_is}",
+            before=spec,
+            version=row.version + 1,
+            idea=spec.idea,
+        )
     with database.writing() as connection:
         ask_revision(connection, row, what, by=by)
     paths = write_files(row.path.parent, draft.spec, draft.tasks)
     return Made(row=_kept(database, draft, paths), draft=draft)
+
+
+@contextmanager
+def _paid_for(database: Database, asker: Asker) -> Iterator[None]:
+    """What a draft has cost is in the books also when nothing came of it; else it is booked with the row."""
+    before = len(asker.paid)
+    try:
+        yield
+    except TouchlineError:
+        with database.writing() as connection:
+            book(connection, asker.paid[before:])
+        raise
 
 
 def slug(title: str) -> str:
