@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from touchline.roles.build.readiness import readiness
 from touchline.roles.build.rows import BuildRow, TaskRow, build_row, tasks_of
 from touchline.roles.build.states import State
 from touchline.roles.build.stopping import Halt, Progress, StopReason, why_stop
+from touchline.roles.build.working_time import WorkingTime
 from touchline.sessions.room import Room
 from touchline.store.columns import now
 
@@ -72,18 +74,22 @@ def wait_for_work(
     Nothing found because the database does not answer is no answer: it is asked again, and in the end the error raised.
     """
     looked = renewed = answered = time.monotonic()
+    worked = WorkingTime(room.database)
     while not must_stop():
         try:
             with room.database.reading() as connection:
                 build, rows = build_row(connection, id), tasks_of(connection, id)
+            seconds = worked.seconds(build, rows)
             answered = time.monotonic()
         except DatabaseUnreachable:
             if time.monotonic() - answered > AWAY_SECONDS:
                 raise
             time.sleep(POLL_SECONDS * 5)
             continue
-        following = next_of(room, build, rows)
+        following = next_of(room, build, rows, seconds)
         if following is not None:
+            with suppress(DatabaseUnreachable):
+                worked.save(build)
             return following.to_json()
         moment, running = time.monotonic(), [row for row in rows if row.running]
         if moment - looked > LOOK_SECONDS:
@@ -99,16 +105,17 @@ def wait_for_work(
     return Next().to_json()
 
 
-def next_of(room: Room, build: BuildRow, rows: Sequence[TaskRow]) -> Next | None:
-    """What can be done now; None when there is nothing but waiting."""
+def next_of(room: Room, build: BuildRow, rows: Sequence[TaskRow], seconds: float) -> Next | None:
+    """What can be done now; None when there is nothing but waiting. `seconds` is how long the build has worked."""
     running = [row for row in rows if row.running]
     if build.wanted == "stop":
-        return Next(halt=why_stop(_progress(build, rows)))
+        return Next(halt=why_stop(_progress(build, rows, seconds)))
     decided = _after_failures(rows, build)
     if decided is not None:
         return decided
     settings = build.settings
-    halt = why_stop(_progress(build, rows), max_failed=settings.max_failed, max_seconds=settings.max_seconds)
+    progress = _progress(build, rows, seconds)
+    halt = why_stop(progress, max_failed=settings.max_failed, max_seconds=settings.max_seconds)
     if halt is not None:
         # A pause lets what runs come to its end; every other reason ends it, which the caller does.
         return None if halt.reason is StopReason.PAUSED and running else Next(halt=halt)
@@ -143,14 +150,14 @@ def decision_for(row: TaskRow, *, may_install: bool) -> FailureDecision:
     return decision
 
 
-def _progress(build: BuildRow, rows: Sequence[TaskRow]) -> Progress:
+def _progress(build: BuildRow, rows: Sequence[TaskRow], seconds: float) -> Progress:
     undecided = [row for row in rows if row.task.status == "failed" and not row.ended.get("decided")]
     kinds = {decision_for(row, may_install=False).failure: row for row in undecided}
     broken = kinds.get(Failure.ENVIRONMENT)
     words = "" if broken is None else str(broken.ended.get("detail", "")).strip().partition("\n")[0]
     return Progress(
         tasks=[row.task for row in rows if row not in undecided],
-        seconds=(now() - build.started_at).total_seconds() if build.started_at else 0.0,
+        seconds=seconds,
         stop_requested=build.wanted == "stop",
         pause_requested=build.wanted == "pause",
         over_budget=Failure.BUDGET in kinds,

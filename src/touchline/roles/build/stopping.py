@@ -20,7 +20,7 @@ class StopReason(StrEnum):
     CRITICAL_FAILED = "critical_failed"
     """A database task, or one marked critical, failed: what follows would stand on nothing."""
     TIME_LIMIT = "time_limit"
-    """The build ran longer than it may."""
+    """The build worked longer than it may, without the time that it waited for people."""
     STOP_REQUESTED = "stop_requested"
     """A person asked for it."""
     PAUSED = "paused"
@@ -78,7 +78,7 @@ def why_stop(
     if max_seconds is not None and progress.seconds > max_seconds:
         return Halt(
             reason=StopReason.TIME_LIMIT,
-            detail=f"The build ran for {progress.seconds:.0f} s; its limit is {max_seconds:.0f} s.",
+            detail=f"The build worked for {progress.seconds:.0f} s; its limit is {max_seconds:.0f} s.",
         )
     if progress.pause_requested:
         return Halt(reason=StopReason.PAUSED, detail="A person paused the build.")
