@@ -70,7 +70,7 @@ def test_every_setting_with_its_default() -> None:
     assert list(said) == [each.name for each in fields(BuildSettings)]
     for each in fields(BuildSettings):
         value = getattr(default, each.name)
-        words = "none" if value is None else "empty" if value in ("", {}) else str(value).lower().removesuffix(".0")
+        words = "none" if value is None else "empty" if value in ("", {}, ()) else str(value).lower().removesuffix(".0")
         assert said[each.name][0] == words, each.name
 
 

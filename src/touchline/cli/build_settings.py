@@ -67,12 +67,11 @@ def settings_of(given: Given, folder: Path) -> tuple[Path, BuildSettings]:
     if settings.notice:
         say(settings.notice)
     _require_positive(given)
-    values = {**settings.for_build(), **given.values()}
+    agent = _agent(given.agent or ("scripted" if given.script is not None else settings.run.agent), given)
+    values = {**settings.for_build(agent), **given.values(), "agent": agent}
     values["validation"] = _level(given.validation or values["validation"])
     if given.script is not None:
-        values["agent"] = given.agent or "scripted"
         values["agent_settings"] = {"script": str(given.script.resolve())}
-    values["agent"] = _agent(values["agent"], given)
     chosen = BuildSettings(**values)
     _require_confinement(chosen)
     return found.root, chosen

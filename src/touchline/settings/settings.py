@@ -73,13 +73,15 @@ class Settings:
             "environment": own.environment,
         }
 
-    def for_build(self) -> dict[str, Any]:
-        """What `roles.build.settings.BuildSettings` takes by keyword; `validation` is the level's name."""
+    def for_build(self, agent: str | None = None) -> dict[str, Any]:
+        """What `roles.build.settings.BuildSettings` takes by keyword; `validation` is the level's name. Flags and
+        variables are those of `agent`, as in `for_run`."""
         build, checks = self.build, self.checks
+        run = self.for_run(agent)
         commands = {name: getattr(checks, name) for name in type(checks).__dataclass_fields__}
         return {
-            "agent": self.run.agent or None,
-            "model": self.run.model or None,
+            **{name: run[name] for name in ("agent", "model", "sandbox", "turn_seconds", "silence_seconds")},
+            **{name: run[name] for name in ("flags", "environment")},
             "judge": self.judge.model,
             "parallel": build.parallel,
             "plan": build.plan,
@@ -91,7 +93,6 @@ class Settings:
             "commands": {kind: command for kind, command in commands.items() if command},
             "check_seconds": build.check_seconds,
             "may_install": build.may_install,
-            "sandbox": None if self.run.sandbox == "auto" else self.run.sandbox,
             "usd": build.usd,
             "tokens": build.tokens,
             "runs_per_day": build.runs_per_day,

@@ -10,6 +10,7 @@ from touchline.agents.port import Level as Confinement
 from touchline.errors import InputError
 from touchline.roles.build.stopping import MAX_FAILED, MAX_SECONDS
 from touchline.roles.validation.levels import Level
+from touchline.sessions.asked import SILENCE_SECONDS, TURN_SECONDS
 from touchline.supervision.limits import LIMITS
 
 
@@ -45,6 +46,14 @@ class BuildSettings:
     """Most money for the whole build; None is no limit, here and in the next two."""
     tokens: int | None = None
     runs_per_day: int | None = None
+    turn_seconds: float = TURN_SECONDS
+    """The longest that one turn of an agent may take."""
+    silence_seconds: float = SILENCE_SECONDS
+    """The longest that an agent may write nothing at all."""
+    flags: tuple[str, ...] = ()
+    """More arguments for the agent's CLI."""
+    environment: tuple[str, ...] = ()
+    """Names of variables that agents and checks get besides the usual ones; never their values."""
     agent_settings: Mapping[str, Any] = field(default_factory=dict)
     """For the driver alone."""
 
@@ -68,4 +77,5 @@ class BuildSettings:
         values = {name: each for name, each in value.items() if name in known}
         if "validation" in values:
             values["validation"] = Level(values["validation"])
+        values |= {name: tuple(values[name]) for name in ("flags", "environment") if name in values}
         return cls(**values)

@@ -41,7 +41,7 @@ def site_at(build: BuildRow, room: Room, folder: Path, *, must_stop: Callable[[]
     return Site(
         workspace=folder,
         confinement=confinement_of(build, room),
-        env=environment_for(room.env, driver="checks"),
+        env=environment_for(room.env, driver="checks", allow=build.settings.environment),
         records=room.records,
         outputs=Path(build.workshop).parent / "outputs",
         must_stop=must_stop,
