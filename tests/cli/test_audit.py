@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -55,6 +56,14 @@ def test_the_report_goes_to_stdout_and_nothing_else(logs: Path) -> None:
     assert "contradicted by the log" in done.stdout
     assert "Sessions worth a look" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_the_command_that_looks_closer_works_as_it_is_printed(logs: Path) -> None:
+    for given in (("demo", "--audit", "--out", str(logs.parent / "out")), ("audit", str(logs))):
+        line = next(line for line in touchline(*given).stdout.splitlines() if line.startswith("Why, call by call: "))
+        done = touchline(*shlex.split(line.partition(": ")[2])[1:])
+        assert done.returncode == 0, done.stderr
+        assert "Session" in done.stdout
 
 
 def test_forced_colour_colours_and_no_color_wins(logs: Path) -> None:

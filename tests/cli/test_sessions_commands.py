@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(120)
 def told(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk with one session that was coached and delivered."""
     made = desk(tmp_path_factory.mktemp("desk"))
-    made.done(*made.task(HEDGES))
+    made.done(*made.task(HEDGES, task="Write the sum function, so that it takes any number of whole numbers."))
     return made
 
 
@@ -23,7 +23,7 @@ def test_list_shows_each_session_and_filters_by_status(told: Desk) -> None:
     done = told.done("sessions", "list")
     (session,) = told.sessions()
     assert session["session"].rpartition("_")[2] in done.stdout
-    assert "accepted" in done.stdout
+    assert "accepted  scripted" in done.stdout, "where there is little room, the task alone is cut"
     assert "no such session" in told.done("sessions", "list", "--status", "waiting").stderr
     assert "asleep is no status" in told.done("sessions", "list", "--status", "asleep", code=2).stderr
 

@@ -6,6 +6,7 @@ Reads, and writes nothing but what is asked for. The report goes to standard out
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -111,15 +112,16 @@ def audit(
     if not chosen.logs and not chosen.unreadable:
         _nothing(chosen_paths, filters)
     result = _run(chosen, filters, jobs=jobs, limit=limit, with_calls=bool(explain))
-    show(result, as_json=as_json, html=html, explain=explain)
+    given = "--samples" if samples else shlex.join(map(str, paths or []))
+    show(result, as_json=as_json, html=html, explain=explain, given=given)
     if not result.sessions and not explain:
         _nothing(chosen_paths, filters)
     if any(_found(one, result) for one in fail_on or []):
         raise typer.Exit(Exit.FOUND)
 
 
-def show(result: Audit, *, as_json: bool, html: Path | None, explain: str = "") -> None:
-    """Print the report, and write the page where one is asked for."""
+def show(result: Audit, *, as_json: bool, html: Path | None, explain: str = "", given: str = "") -> None:
+    """Print the report, and write the page where one is asked for. `given` is what chose the logs."""
     from datetime import datetime
 
     from touchline.cli import terminal
@@ -141,7 +143,7 @@ def show(result: Audit, *, as_json: bool, html: Path | None, explain: str = "") 
         for session in _only(result, explain).sessions:
             print_session(session)
     elif result.sessions or result.unreadable:
-        terminal.print_report(result)
+        terminal.print_report(result, given=given)
     if html is not None:
         terminal.say(f"Page written: {html}")
 

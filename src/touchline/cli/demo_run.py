@@ -208,4 +208,4 @@ def audit_samples(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out: {out} cannot be made ({error.strerror}).", hint="Name another folder.") from error
-    show(audit(choose([SAMPLES])), as_json=False, html=out / "audit.html")
+    show(audit(choose([SAMPLES])), as_json=False, html=out / "audit.html", given="--samples")

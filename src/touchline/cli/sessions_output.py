@@ -108,9 +108,12 @@ def _listed(records: tuple[SessionRecord, ...]) -> Table:
     table.add_column("Turns", justify="right", no_wrap=True)
     table.add_column("Tokens", justify="right", no_wrap=True)
     table.add_column("Cost", justify="right", no_wrap=True)
-    table.add_column("Task", overflow="ellipsis", no_wrap=True)
+    # The one column that gives way where there is little room; the text itself keeps to its line.
+    table.add_column("Task")
     for record in records:
         stands = record.delivery or record.status
+        task = text(one_line(record.asked.task, 60))
+        task.no_wrap, task.overflow = True, "ellipsis"
         table.add_row(
             text(short(record.id), "cyan"),
             _moment(record.created_at),
@@ -119,7 +122,7 @@ def _listed(records: tuple[SessionRecord, ...]) -> Table:
             str(record.turns),
             tokens(int(record.spent.get("tokens", 0))),
             dollars(record.spent.get("usd")),
-            text(one_line(record.asked.task, 60)),
+            task,
         )
     return table
 

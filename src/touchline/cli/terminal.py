@@ -83,8 +83,8 @@ def progress() -> Iterator[Progress | None]:
         yield on_file
 
 
-def print_report(audit: Audit) -> None:
-    """The whole report."""
+def print_report(audit: Audit, *, given: str = "") -> None:
+    """The whole report. `given` is what chose the logs, for the command that looks closer."""
     out = console()
     summary = audit.summary
     names = short_ids(session.id for session in audit.sessions)
@@ -99,7 +99,8 @@ def print_report(audit: Audit) -> None:
         out.print()
     _print_unreadable(out, audit)
     if summary.worst:
-        out.print(text(f"Why, call by call: touchline audit --explain {names[summary.worst[0].id]}", "dim"))
+        again = " ".join(filter(None, ["touchline audit", given, "--explain", names[summary.worst[0].id]]))
+        out.print(text(f"Why, call by call: {again}", "dim"), soft_wrap=True)
 
 
 def text(words: str, style: str = "") -> Text:
