@@ -48,7 +48,7 @@ def test_log_reads_as_a_transcript_and_raw_is_the_stream(told: Desk) -> None:
     done = told.done("sessions", "log", id)
     for each in (
         "── Turn 1 (first)",
-        "> Write the sum function.",
+        "> Write the sum function, so",
         "• Write app.py",
         "It should work now.",
         "Ran 1 test",
