@@ -51,6 +51,8 @@ def main() -> None:
         _give_up_output()
         raise SystemExit(Exit.PIPE_CLOSED) from None
     except OSError as error:
+        if str(error.strerror).startswith("No usable temporary directory"):
+            _leave(Exit.USAGE, "no folder for temporary files may be written.", "Name one: export TMPDIR=/some/folder")
         if error.errno not in (errno.ENOSPC, errno.EIO):
             _unexpected()
         _give_up_output()

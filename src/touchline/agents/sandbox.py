@@ -159,7 +159,11 @@ def _try_bubblewrap(env: Mapping[str, str]) -> tuple[str, str]:
         program = _bubblewrap(env)
     except SandboxError:
         return "it is not installed: `bwrap` is not on the PATH.", _INSTALL
-    with TemporaryDirectory(prefix="touchline-probe-") as folder:
+    try:
+        temporary = TemporaryDirectory(prefix="touchline-probe-")
+    except OSError as error:
+        return f"it cannot be tried: {error.strerror}", "Name a folder for temporary files: export TMPDIR=/some/folder"
+    with temporary as folder:
         launch = confined_command(["true"], level="bubblewrap", workspace=Path(folder), env=env)
         try:
             done = subprocess.run(  # noqa: S603 - our own line
