@@ -66,6 +66,12 @@ def test_a_project_without_settings_has_none_afterwards(project: Path) -> None:
     assert [path.name for path in project.iterdir()] == [".git"]
 
 
+def test_a_plug_in_leaves_no_folder_behind(project: Path) -> None:
+    apply(plan_install("opencode", "project", folder=project, env={}))
+    apply(plan_uninstall("opencode", "project", folder=project, env={}))
+    assert [path.name for path in project.iterdir()] == [".git"]
+
+
 def test_from_a_folder_below_the_project_is_meant(project: Path) -> None:
     (project / "src").mkdir()
     assert touchline(project / "src", "install", "claude", "--yes").returncode == 0

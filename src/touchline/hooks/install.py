@@ -183,8 +183,10 @@ def _read(path: Path) -> str | None:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove the folder that held nothing else."""
+    """Remove the folder that held nothing else, and for a plug-in the one around it."""
     try:
         folder.rmdir()
+        if folder.name == "plugins":
+            folder.parent.rmdir()
     except OSError:
         return
