@@ -173,6 +173,16 @@ def test_wrong_input_is_told_before_anything_starts(project: Project) -> None:
     assert "touchline spec approve" in refused
 
 
+def test_the_newest_specification_is_not_built_in_another_repository(project: Project) -> None:
+    other = repository(project.folder / "other")
+    options = ("--script", project.folder / "script.yaml", "--sandbox", "none", "--repository", other)
+    refused = project.run("build", "start", *options, code=2).stderr
+    assert "is for the repository 'repo', and this is 'other'" in refused
+    assert "There is no build yet" in project.run("build", "status", code=2).stderr
+    named = project.said("build", "start", project.folder / "other" / ".." / "spec", *options, "--no-wait")
+    assert named["repository"] == str(other), "named, it is what was meant"
+
+
 @pytest.mark.timeout(180)
 def test_the_demo_goes_from_a_brief_to_a_tested_program(tmp_path: Path) -> None:
     kept = tmp_path / "kept"

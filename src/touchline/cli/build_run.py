@@ -24,6 +24,7 @@ from touchline.cli.terminal import say
 if TYPE_CHECKING:
     from touchline.roles.build.overview import Overview
     from touchline.roles.build.settings import BuildSettings
+    from touchline.roles.specification.keeping import SpecRow
     from touchline.store.place import Place
 
 Begin = Callable[[Post], str]
@@ -41,10 +42,25 @@ def start_here(place: Place, spec: str, repository: Path, settings: BuildSetting
     def begin(post: Post) -> str:
         with post.database.reading() as connection:
             row = find_spec(connection, spec)
+        if not spec:
+            _require_its_own(row, repository)
         return start_build(post.engine, post.database, row, repository=repository, settings=settings)
 
     looked_at(place).close()
     return accompany(place, begin, as_json=as_json) if wait else _hand_over(place, begin, as_json=as_json)
+
+
+def _require_its_own(spec: SpecRow, repository: Path) -> None:
+    """The newest specification of a database that several repositories share may be another's: then it is named."""
+    from touchline.errors import InputError
+    from touchline.roles.specification.keeping import read_files
+
+    name = read_files(spec)[0].repository
+    if name and name != repository.name:
+        raise InputError(
+            f"The newest specification, {spec.id}, is for the repository {name!r}, and this is {repository.name!r}.",
+            hint=f"Go there, or name it all the same: touchline build start {spec.id}",
+        )
 
 
 def resume_here(place: Place, build: str, given: Given, *, retry: bool, as_json: bool, wait: bool) -> int:

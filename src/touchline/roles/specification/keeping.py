@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -68,7 +69,7 @@ def find_spec(connection: sa.Connection, given: str = "") -> SpecRow:
         raise SpecError("There is no specification yet.", hint="Write one: touchline spec new BRIEF.md")
     if not given:
         return rows[0]
-    folder = Path(given).absolute()
+    folder = Path(os.path.abspath(given))  # as it was written down: without `..`
     fitting = [row for row in rows if row.id == given or folder in (row.path, row.path.parent)]
     fitting = fitting or [row for row in rows if row.id.startswith(given)]
     if len(fitting) != 1:
