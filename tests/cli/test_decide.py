@@ -130,6 +130,8 @@ def test_limits_can_be_given() -> None:
         ({"fault": {"kind": "flood"}}, "fault.kind"),
         ({"limits": {"sure": None}}, "limits.sure"),
         ({"limits": {"shure": 0.5}}, "limits.shure"),
+        ({"limits": {"cycle_longest": 0}}, "limits.cycle_longest"),
+        ({"limits": {"cycle_longest": 1_000_000_000}}, "limits.cycle_longest"),
         ({"stream": ["{}"], "text": "x"}, "text"),
         ({"stream": ["{}"], "cli": "clod"}, "cli"),
         ({"last_rejection": [1]}, "last_rejection[0]"),

@@ -12,7 +12,7 @@ from touchline.supervision.coach import Plan
 from touchline.supervision.contract import Contract, ContractCheck, PathFacts, Token, TokenType, check_contract
 from touchline.supervision.facts import Call, Ended, Event, Fault, FaultKind, Prompt, Result, Text, Turn, steps_of
 from touchline.supervision.ledger import ledger_of
-from touchline.supervision.limits import LIMITS, Limits
+from touchline.supervision.limits import BOUNDS, LIMITS, Limits
 from touchline.supervision.phases import missing_evidence, phase_of, phases
 from touchline.supervision.recovery import Attempt, Recovery, recover
 from touchline.supervision.schema import schema_fault
@@ -232,6 +232,9 @@ def _limits(given: Fields | None, usual: Limits) -> Limits:
         if number < 0 or (isinstance(default, int) and number != int(number)):
             kind = "whole number" if isinstance(default, int) else "number"
             raise SituationError(given.at(name), f"is {number:g}, but must be a {kind} that is not negative.")
+        least, most = BOUNDS.get(name, (number, number))
+        if not least <= number <= most:
+            raise SituationError(given.at(name), f"is {number:g}, but must be from {least:g} to {most:g}.")
         changed = {**changed, name: type(default)(number)}
     given.done()
     return replace(usual, **changed)

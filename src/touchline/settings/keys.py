@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from touchline.errors import SettingsError
-from touchline.settings.sections import AGENTS, BOUNDS, GUARDED, LOWERS, SECTIONS, Over, Variable
+from touchline.settings.sections import AGENTS, GUARDED, LOWERS, SECTIONS, Over, Variable, Within
+from touchline.supervision.limits import BOUNDS, Limits
 
 PREFIX = "TOUCHLINE_"
 ANY_AGENT = "NAME"
@@ -75,7 +76,9 @@ def keys() -> dict[str, Key]:
             over = next((mark.than for mark in marks if isinstance(mark, Over)), None)
             named = next((mark.name for mark in marks if isinstance(mark, Variable)), "")
             name = f"{where}.{each.name}"
-            least, most = BOUNDS.get(name, (None, None))
+            within = next((mark for mark in marks if isinstance(mark, Within)), None)
+            if kind is Limits and each.name in BOUNDS:
+                within = Within(*BOUNDS[each.name])
             found[name] = Key(
                 name=name,
                 hint=hint,
@@ -83,8 +86,8 @@ def keys() -> dict[str, Key]:
                 kind=kind,
                 guarded=GUARDED in marks,
                 lowers=LOWERS in marks,
-                over=over if least is None else least - 1,
-                most=most,
+                over=within.least - 1 if within else over,
+                most=within.most if within else None,
                 variable=named or variable_for(name),
             )
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-from touchline.supervision.limits import Limits
+from touchline.supervision.limits import BOUNDS, Limits
 
 GUARDED = "guarded"
 """In a project's file this counts only after the user has trusted it."""
@@ -20,6 +20,13 @@ class Over(NamedTuple):
     """The number must be more than this."""
 
     than: float
+
+
+class Within(NamedTuple):
+    """The number must not be less or more than these."""
+
+    least: int
+    most: int
 
 
 class Variable(NamedTuple):
@@ -145,7 +152,7 @@ class ChecksSection:
 class HooksSection:
     """The coach in interactive sessions."""
 
-    cap: int | None = None
+    cap: Annotated[int | None, Within(*BOUNDS["continue_cap"])] = None
     """How often a stop is sent back before the person sees it; 0 never sends back. Not set: limits.continue_cap."""
 
 
@@ -159,20 +166,6 @@ class LogSection:
     """Older files that are kept."""
 
 
-BOUNDS: dict[str, tuple[int, int]] = {
-    "hooks.cap": (0, 100),
-    "limits.continue_cap": (0, 100),
-    "limits.failure_window": (1, 1_000),
-    "limits.same_result": (1, 1_000),
-    "limits.cycle_longest": (1, 100),
-    "limits.cycle_repeats": (2, 100),
-    "limits.news_memory": (1, 10_000),
-    "limits.same_message": (1, 1_000),
-    "limits.same_dispatch": (1, 1_000),
-    "limits.idle_turns": (1, 1_000),
-    "limits.wander_turns": (1, 1_000),
-}
-"""The least and the most of numbers with which a rule would count nothing, or an agent be sent back for ever."""
 AGENTS = "agents"
 SECTIONS: dict[str, type] = {
     "database": DatabaseSection,

@@ -70,3 +70,16 @@ class Limits:
 
 
 LIMITS = Limits()
+BOUNDS: dict[str, tuple[int, int]] = {
+    "continue_cap": (0, 100),
+    "failure_window": (1, 1_000),
+    "same_result": (1, 1_000),
+    "cycle_longest": (1, 100),
+    "cycle_repeats": (2, 100),
+    "news_memory": (1, 10_000),
+    "same_message": (1, 1_000),
+    "same_dispatch": (1, 1_000),
+    "idle_turns": (1, 1_000),
+    "wander_turns": (1, 1_000),
+}
+"""The least and the most of numbers with which a rule would count nothing, or an agent be sent back for ever."""
