@@ -53,6 +53,8 @@ def print_seen(seen: Overview) -> None:
     )
     console().print()
     print_trimmed(console(), task_table(seen, width=console().width))
+    if alone := _unreviewed(seen):
+        print_trimmed(console(), text(f"Nobody has reviewed {', '.join(alone)}: no model is configured.", "yellow"))
     for question in seen.questions:
         console().print()
         print_trimmed(console(), text(question.text, "yellow"))
@@ -61,6 +63,16 @@ def print_seen(seen: Overview) -> None:
         print_trimmed(console(), text(f"{result['name']}: {result['outcome']}. {result['why']}", "dim"))
     console().print()
     print_trimmed(console(), text(_next_step(seen), "bold"))
+
+
+def _unreviewed(seen: Overview) -> list[str]:
+    """Tasks that are complete and whose change nobody but their author has read."""
+    found = []
+    for each in seen.tasks:
+        read = [review["verdict"] for review in each.row.data.get("reviews", ()) if review["of"] == "code"]
+        if each.row.task.status == "complete" and read and read[-1] == "unreviewed":
+            found.append(each.row.task.id)
+    return found
 
 
 def _next_step(seen: Overview) -> str:

@@ -67,7 +67,7 @@ class _Work:
             handed = self._session(State.PLANNING, number, message)
             if handed["how"] != "accepted":
                 return handed
-            read = self._step(f"read plan {number}", coder_reviews.read_plan, self.id, handed["text"])
+            read = self._read(f"read plan {number}", coder_reviews.read_plan, handed["text"])
             if read["verdict"] != "needs_changes":
                 return {"how": "accepted"}
             message = read["message"]
@@ -87,7 +87,7 @@ class _Work:
                 self.flow.transaction(f"count {number}", coder_ends.count, self.id)
                 message = checked["message"]
             else:
-                read = self._step(f"read change {number}", coder_reviews.read_change, self.id, head)
+                read = self._read(f"read change {number}", coder_reviews.read_change, head)
                 if read["verdict"] != "needs_changes":
                     break
                 if number >= REVIEWS:
@@ -140,6 +140,18 @@ class _Work:
             self.flow.transaction(f"wake {name}", coder_ends.wake, self.id)
             outages += 1
             message = ""
+
+    def _read(self, name: str, work: Callable[..., Any], what: str) -> dict[str, Any]:
+        """A review. A reviewer who is configured and cannot be asked is waited for: nothing passes while he is away."""
+        for outages in range(REVIEWS + 1):
+            read = self._step(name + (f" again {outages}" if outages else ""), work, self.id, what)
+            if not read.get("away"):
+                return dict(read)
+            if outages < REVIEWS:
+                self.flow.transaction(f"suspend {name} {outages}", coder_ends.suspend, self.id)
+                self.flow.sleep(back_off(self.room.limits, outages))
+                self.flow.transaction(f"wake {name} {outages}", coder_ends.wake, self.id)
+        raise Faulty({"how": "escalate", "reason": "unreviewed", "detail": read["words"]})
 
     def _step(self, name: str, work: Callable[..., Any], *args: Any) -> Any:
         """A step whose exception becomes the end of this run, with its reason: no task hangs on one."""

@@ -1,4 +1,6 @@
-"""Who reads a coder's plan and change? The configured model; without one both are taken unreviewed, which is said."""
+"""Who reads a coder's plan and change? The configured model; without one both are taken unreviewed, which is said.
+
+One that is configured and cannot be asked is `away`: its word is wanted, so nothing is taken without it."""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from typing import Any, Literal
 
 from touchline.roles.build import prompting
 from touchline.roles.build.changes import enter, keep_data
-from touchline.roles.build.rows import TaskRow, task_row
+from touchline.roles.build.rows import BuildRow, TaskRow, task_row
 from touchline.roles.build.site import conventions_of, judge_of, rows_of, workshop_of
 from touchline.roles.build.states import State
 from touchline.roles.review.code import Reviewed, record_review, review_code, review_plan
@@ -26,7 +28,7 @@ def read_plan(room: Room, id: str, plan: str) -> dict[str, Any]:
         author=build.settings.model or "",
         line=judge_of(build, room),
     )
-    return _kept(room, row, "plan", read)
+    return _kept(room, build, row, "plan", read)
 
 
 def read_change(room: Room, id: str, head: str) -> dict[str, Any]:
@@ -44,16 +46,17 @@ def read_change(room: Room, id: str, head: str) -> dict[str, Any]:
         author=build.settings.model or "",
         line=judge_of(build, room),
     )
-    return _kept(room, row, "code", read)
+    return _kept(room, build, row, "code", read)
 
 
-def _kept(room: Room, row: TaskRow, kind: Literal["plan", "code"], read: Reviewed) -> dict[str, Any]:
+def _kept(room: Room, build: BuildRow, row: TaskRow, kind: Literal["plan", "code"], read: Reviewed) -> dict[str, Any]:
     with room.database.writing() as connection:
         record_review(connection, read, kind=kind, task_id=row.id, build_id=row.build_id)
         before = task_row(connection, row.id, lock=True).data.get("reviews", ())
         keep_data(connection, row.id, reviews=[*before, {"of": kind, **read.to_json()}])
     what = "plan" if kind == "plan" else "change"
-    return {**read.to_json(), "message": prompting.text("changes_wanted", what=what, words=read.words)}
+    away = read.verdict == "unreviewed" and bool(judge_of(build, room))
+    return {**read.to_json(), "away": away, "message": prompting.text("changes_wanted", what=what, words=read.words)}
 
 
 def _told(row: TaskRow) -> str:
