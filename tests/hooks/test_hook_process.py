@@ -102,6 +102,17 @@ def test_an_unproved_completion_is_sent_back_and_a_proved_one_is_not(agent: Agen
     assert agent.log == ""
 
 
+def test_an_agent_that_touchline_runs_has_its_coach_already(agent: Agent) -> None:
+    from touchline.processes.ending import TOKEN
+
+    agent.prompted("Write the parser")
+    agent.edited()
+    said = {"session_id": "s-1", "transcript_path": str(agent.transcript), "cwd": str(agent.folder)}
+    stop = json.dumps({**said, "hook_event_name": "Stop", "last_assistant_message": HEDGED}).encode()
+    assert agent.send(stop, **{TOKEN: "given by a run"}).stdout == b""
+    assert b"block" in agent.send(stop).stdout
+
+
 def test_a_claim_against_the_record_is_named(agent: Agent) -> None:
     agent.prompted("Write the parser")
     agent.edited()

@@ -26,6 +26,8 @@ else:
 
 SECONDS = 8.0
 """After this the agent goes on without an answer. The agent's own patience (`TIMEOUT` in `install`) is longer."""
+SUPERVISED = "TOUCHLINE_CHILD"
+"""In the environment of an agent that Touchline itself runs, and coaches: a second coach would speak past the first."""
 INPUT_BYTES = 32 * 1024 * 1024
 TASK_CHARS = 8_000
 LOOK_BACK = 2_000_000
@@ -42,6 +44,8 @@ PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move
 
 def main(arguments: list[str]) -> None:
     """Answer the event on standard input for the agent that `arguments` names."""
+    if os.environ.get(SUPERVISED):
+        return
     signal(SIGALRM, _give_up)
     setitimer(ITIMER_REAL, SECONDS)
     said = loads(sys.stdin.buffer.read(INPUT_BYTES))
