@@ -116,6 +116,8 @@ def test_a_run_does_what_is_set_and_trusted(tmp_path: Path) -> None:
     happy = mine.done(*mine.task(HAPPY, "--max-turns", "3"))
     assert "not used, because nobody has trusted it yet: run.check" in happy.stderr
     assert "check `false`" not in happy.stdout
+    named = mine.done("run", "x", "--check", "true", "--script", tmp_path / "nowhere.yaml", code=2)
+    assert "trusted" not in named.stderr, "the option goes over it anyway"
     person = Person(home=tmp_path / "home", root=mine.repo)
     person.run("config", "trust", "--yes", XDG_STATE_HOME="")
     refused = mine.done(*mine.task(HAPPY + "  - {text: It is done.}\n"), code=1)

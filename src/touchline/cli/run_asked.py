@@ -53,7 +53,7 @@ def asked_of(given: Given, env: Mapping[str, str] | None = None) -> Asked:
     env = os.environ if env is None else env
     _require_positive(given)
     repository = _repository(given.repository, env)
-    settings = settings_for({}, env, given.repository.resolve(), Path.home())
+    settings = settings_for({"run.check": given.check or None}, env, given.repository.resolve(), Path.home())
     if settings.notice:
         say(settings.notice)
     if not given.agent and given.script is None:
