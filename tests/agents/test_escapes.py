@@ -47,7 +47,8 @@ def test_writing_outside_the_workspace(cell: Cell, tmp_path: Path) -> None:
     done = cell.sh(f"echo x > {outside}; echo x > {tmp_path}/escaped; echo x > ../escaped; echo x > $HOME/.bashrc; :")
     assert done.code == 0
     assert not outside.exists()
-    assert "Read-only" in done.err or "nonexistent" in done.err, done.err  # where the checkout is hidden, it is not there
+    # Where the whole checkout is hidden, it is not there at all.
+    assert "Read-only" in done.err or "nonexistent" in done.err, done.err
     assert not (tmp_path / "escaped").exists()
     assert not (cell.workspace.parent / "escaped").exists()
     assert not (tmp_path / "home" / ".bashrc").exists()
