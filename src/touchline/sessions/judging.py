@@ -9,6 +9,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +17,12 @@ from typing import Any, cast
 from touchline.agents.environment import environment_for, secrets_in
 from touchline.agents.port import Driver, Level
 from touchline.agents.redaction import Redactor
+from touchline.models.booking import book
 from touchline.sessions.checks import CheckRun, run_check, with_check
 from touchline.sessions.delivering import was_delivered
 from touchline.sessions.events import about
 from touchline.sessions.evidence import Evidence, evidence_of, shown
+from touchline.sessions.reading import Judge, judge_for
 from touchline.sessions.records import SessionRecord, TurnRecord, session_record, turns_of_session
 from touchline.sessions.reporting import Reported, reported_by
 from touchline.sessions.reviewing import may_review
@@ -106,13 +109,21 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
         ended = reported.turn.ended  # a nudge that failed changes nothing about the turn before it
     stop = _stop(session, reported, evidence.ledger, evidence.first_call, ended, turns[-1], check=None)
     ledger, check = evidence.ledger, None
+    checked = session.asked.check and _claims_completion(stop, reported.check)
+    reader: Judge | None = None
+    if stop.confidence < room.limits.sure and not checked and not delivered:
+        reader = judge_for(session, room.env, shown(ledger, stop, None))
+        stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=None, judge=reader)
+        if reader is not None and reader.answers:
+            with room.database.writing() as connection:
+                book(connection, reader.answers, session_id=id)
     if session.asked.check and _claims_completion(stop, reported.check) and not delivered:
         check = _own_check(room, session, turns[-1], driver, must_stop)
         if check.how == "stopped":
             # Nothing was found out, so nothing is held against the agent.
             return {"end": "stopped"}
         ledger = with_check(ledger, check)
-        stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=check)
+        stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=check, judge=reader)
     situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered)
     decision = _not_in_silence(decide(situation, limits=room.limits), situation)
     return _judged(decision, situation, reported, check, session, evidence).to_json()
@@ -140,6 +151,7 @@ def _stop(
     last: TurnRecord,
     *,
     check: CheckRun | None,
+    judge: Judge | None = None,
 ) -> Stop:
     if (last.stopped or "").startswith(LOOP):
         return Stop(kind=Kind.STATUS, confidence=1.0, reason="stopped_at_loop")
@@ -147,7 +159,8 @@ def _stop(
     missing = missing_evidence(phase, ledger) if phase is not None else ()
     if check is not None and not check.verified:
         missing = (*missing, check.missing())
-    with _CLASSIFYING:
+    # A model is asked without holding others up: by then the patterns are compiled.
+    with nullcontext() if judge is not None else _CLASSIFYING:
         stop = classify(
             reported.text,
             ledger=ledger,
@@ -155,6 +168,7 @@ def _stop(
             task=session.asked.task,
             phase_missing=missing,
             first_call=first_call,
+            judge=judge,
         )
     if session.asked.read_only and reported.check is not None and reported.check.content is Content.COMPLETE:
         # A plan is words: it hopes, and has run nothing. What it says of the past is held against the record as ever.

@@ -11,6 +11,7 @@ from touchline.roles.build.rows import task_row
 from touchline.roles.build.states import State
 from touchline.roles.review import architect
 from touchline.sessions.consulting import ADVISERS, Advice, Inquiry
+from touchline.sessions.reading import READERS
 from touchline.sessions.records import SessionRecord
 from touchline.sessions.reviewing import REVIEWERS, Case, Opinion
 from touchline.sessions.room import current_room
@@ -47,6 +48,7 @@ def register() -> None:
     """Make him known to sessions of this process; again changes nothing."""
     REVIEWERS[NAME] = review_budget
     ADVISERS[NAME] = answer_question
+    READERS[NAME] = architect.read_stop
 
 
 register()

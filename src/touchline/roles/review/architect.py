@@ -1,19 +1,23 @@
-"""Who is the architect? The configured model, asked about a coder's budget and a coder's questions; never the coder.
+"""Who is the architect? The configured model, asked about a coder's budget, questions and unclear stops.
 
-Importing this registers him under `NAME`; a session or a build asks for him by that name. Each question to him is a
-conversation of its own: whatever the model is, it is not the session whose work it judges.
+Importing this registers him under `NAME`; a session or a build asks for him by that name. He is never the coder: each
+question to him is a conversation of its own, so whatever the model is, it is not the session whose work it judges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from touchline.errors import ModelError
 from touchline.models.asking import Asker
 from touchline.models.opening import asker_for, model_line
-from touchline.models.questions import AnswerQuestion, ReviewBudget
+from touchline.models.questions import AnswerQuestion, ClassifyStop, ReviewBudget
 from touchline.sessions.consulting import ADVISERS, Advice, Inquiry
+from touchline.sessions.reading import READERS, Reading, Unclear
 from touchline.sessions.records import SessionRecord
 from touchline.sessions.reviewing import REVIEWERS, Case, Opinion
+from touchline.supervision.judge import Verdict
+from touchline.supervision.stops import Kind
 
 NAME = "architect"
 
@@ -53,10 +57,28 @@ def answer_question(inquiry: Inquiry) -> Advice:
     )
 
 
+def read_stop(unclear: Unclear) -> Reading:
+    """What kind of stop is it, where the rules are unsure? Raises `ModelError`; a person then sees it."""
+    asker = architect(unclear.session, unclear.env)
+    answer = asker.ask(
+        ClassifyStop(task=unclear.question.task, message=unclear.question.text, evidence=unclear.evidence)
+    )
+    said, kind = answer.value, Kind(answer.value.kind)
+    if kind is Kind.ERROR:
+        wrong = ModelError(f"{answer.model} takes a turn that ended in order for an error.")
+        wrong.answers = (("classify_stop", answer),)
+        raise wrong
+    if kind is Kind.COMPLETION and (said.missing or not unclear.proved):
+        kind = Kind.STATUS  # no word of his makes up for a proof: the agent is asked for it
+    verdict = Verdict(kind=kind, confidence=said.confidence, missing=said.missing, quote=said.quote)
+    return Reading(verdict=verdict, answers=(("classify_stop", answer),))
+
+
 def register() -> None:
     """Make him known to sessions of this process; again changes nothing."""
     REVIEWERS[NAME] = review_budget
     ADVISERS[NAME] = answer_question
+    READERS[NAME] = read_stop
 
 
 register()
