@@ -147,6 +147,19 @@ class TestCache:
         assert again.usage.total == 0
         assert len(backend.asked) == 2
 
+    def test_the_environment_names_the_folder_of_a_replay(self, tmp_path: Path) -> None:
+        path = tmp_path / "answers.yaml"
+        path.write_text("- {question: review_budget, answer: {verdict: approved, guidance: first}}")
+        env = {"TOUCHLINE_MODEL_CACHE": str(tmp_path / "kept")}
+        asked = [asker_for(f"scripted:{path}", env=env).ask(ReviewBudget(request="r"))]
+        path.write_text("- {question: review_budget, answer: {verdict: approved, guidance: second}}")
+        asked += [asker_for(f"scripted:{path}", env=each).ask(ReviewBudget(request="r")) for each in (env, {})]
+        assert [(each.value.guidance, each.cached) for each in asked] == [
+            ("first", False),
+            ("first", True),
+            ("second", False),
+        ]
+
     def test_a_broken_file_or_one_of_another_shape_is_asked_anew(self, tmp_path: Path) -> None:
         ask, _ = asker(GOOD, GOOD, GOOD, cache=tmp_path)
         ask.ask(ReviewBudget(request="r"))

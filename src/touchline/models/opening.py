@@ -12,6 +12,8 @@ from touchline.models.cache import Cache
 from touchline.models.naming import parse_model
 
 VARIABLE = "TOUCHLINE_MODEL"
+CACHE = "TOUCHLINE_MODEL_CACHE"
+"""A folder of answers, for replays: what was asked before, word for word, is not asked again."""
 
 
 def model_line(env: Mapping[str, str], given: str = "") -> str:
@@ -29,11 +31,12 @@ def asker_for(
 ) -> Asker:
     """An asker for one line of configuration. ModelError when the line is empty or fits nothing; nothing is started.
 
-    `env` is where an agent CLI and the key for a compatible server are looked for; None is this process's own.
+    `cache` is a folder of answers; None takes the environment's, if it names one. `env` is where an agent CLI and the key for a compatible server are looked for; None is this process's own.
     Providers read their keys from this process's environment.
     """
     name = parse_model(line)
     env = os.environ if env is None else env
+    folder = cache or (Path(env[CACHE]) if env.get(CACHE) else None)
     backend: Backend
     match name.backend:
         case "provider" | "compatible":
@@ -50,4 +53,4 @@ def asker_for(
             backend = ScriptedModel(Path(name.target))
         case _:  # pragma: no cover
             assert_never(name.backend)
-    return Asker(name=name, backend=backend, cache=Cache(cache) if cache is not None else None, seconds=seconds)
+    return Asker(name=name, backend=backend, cache=Cache(folder) if folder is not None else None, seconds=seconds)
