@@ -31,8 +31,8 @@ def asker_for(
 ) -> Asker:
     """An asker for one line of configuration. ModelError when the line is empty or fits nothing; nothing is started.
 
-    `cache` is a folder of answers; None takes the environment's, if it names one. `env` is where an agent CLI and the key for a compatible server are looked for; None is this process's own.
-    Providers read their keys from this process's environment.
+    `cache` is a folder of answers; None takes the environment's, if it names one. `env` is where an agent CLI and the
+    key for a compatible server are looked for, too; None is this process's own, from which providers read their keys.
     """
     name = parse_model(line)
     env = os.environ if env is None else env
