@@ -204,6 +204,11 @@ class TestSpec:
         assert read_spec(again).objective == "Another one."
         assert read_spec(again).version == 3
 
+    def test_a_revision_is_approved_by_nobody(self) -> None:
+        text = with_head(write_spec(SPEC), status="approved", approved_by="Ada")
+        assert "approved_by: Ada" in write_spec(replace(SPEC, status="approved"), before=text)
+        assert "Ada" not in write_spec(replace(SPEC, status="waiting"), before=text)
+
     def test_the_head_changes_alone(self) -> None:
         text = write_spec(SPEC) + "\ntrailing   spaces   \n"
         changed = with_head(text, status="approved")

@@ -92,6 +92,8 @@ def write_spec(spec: Spec, *, before: str = "", file: str = "spec.md") -> str:
     if before:
         document = split_document(before, file=file)
         head = {**document.head, **head}
+        if spec.status != "approved":
+            head.pop("approved_by", None)  # what was approved is not what stands here now
         last = ""
         for section in _sections(document.body, document.body_line):
             if section.name not in written:
