@@ -264,7 +264,8 @@ def task_table(seen: Overview, *, width: int = 100, doing: dict[str, str] | None
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(no_wrap=True)
-    table.add_column(overflow="ellipsis", no_wrap=True, max_width=max(20, width - 40))
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="ellipsis", no_wrap=True, max_width=max(20, width - 60))
     for each in seen.tasks:
         task = each.row.task
         words = (doing or {}).get(each.row.id) or note_of(each)
@@ -273,6 +274,7 @@ def task_table(seen: Overview, *, width: int = 100, doing: dict[str, str] | None
             text(task.id),
             text(state_words(each), style),
             text(one_line(task.title or task.file, 34)),
+            text(task_cost(each), "dim"),
             text(one_line(words, _WIDE), "dim"),
         )
     return table
@@ -297,6 +299,14 @@ def note_of(each: TaskOverview) -> str:
             return _first(str(row.ended.get("detail") or plain(row.reason or "")))
         case _:
             return f"attempt {row.attempts}" if row.attempts > 1 else ""
+
+
+def task_cost(each: TaskOverview) -> str:
+    """What a task cost, with what supervising it cost; empty before anything did."""
+    both = each.work + each.supervision
+    if not both.tokens:
+        return ""
+    return f"{tokens(both.tokens)} {dollars(both.usd)}" + ("+" if both.untold else "")
 
 
 def cost_words(seen: Overview) -> str:
