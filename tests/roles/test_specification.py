@@ -18,6 +18,7 @@ from touchline.roles.specification.making import Made, make_spec, revise_spec, s
 from touchline.roles.specification.tasks_file import with_line, with_status
 from touchline.store.database import Database
 from touchline.store.events import read
+from touchline.store.statuses import create, move
 from touchline.store.tables import usage
 
 
@@ -65,6 +66,21 @@ def test_what_a_draft_cost_is_booked_also_when_nothing_came_of_it(
     with database.reading() as connection:
         paid = connection.execute(sa.select(usage.c.purpose, usage.c.output).order_by(usage.c.purpose)).all()
     assert [tuple(row) for row in paid] == [("supervision:plan_tasks", 150), ("supervision:write_requirements", 50)]
+
+
+def test_what_is_being_built_is_not_written_anew(
+    database: Database, made: Made, repository: Path, tmp_path: Path
+) -> None:
+    asker = asker_for(answers_at(tmp_path / "b.yaml"))
+    before = made.row.tasks_path.read_text()
+    with database.writing() as connection:
+        build = create(connection, "builds", id="build_1", spec_id=made.row.id, repository="r")
+    with pytest.raises(SpecError, match="the build build_1 of it is requested"):
+        revise_spec(database, asker, made.row, "less", repository=repository, by="Ann")
+    assert (asker.paid, made.row.tasks_path.read_text()) == ([], before), "nobody was asked, nothing was written"
+    with database.writing() as connection:
+        move(connection, "builds", build, "stopped")
+    assert revise_spec(database, asker, made.row, "less", repository=repository, by="Ann").row.version == 2
 
 
 def test_a_file_that_has_an_owner_says_whose_it_is(

@@ -21,10 +21,11 @@ from touchline.roles.specification.keeping import SpecRow, ask_revision, find_sp
 from touchline.roles.specification.writing import Draft, draft_spec, write_files
 from touchline.store.columns import new_id
 from touchline.store.database import Database
-from touchline.store.tables import owners
+from touchline.store.tables import builds, owners
 
 FOLDER = "specs"
 """Where specifications go in a repository, each in a folder of its own."""
+_RUNNING = ("requested", "primed", "running")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ def make_spec(database: Database, asker: Asker, source: Path, *, repository: Pat
 
 def revise_spec(database: Database, asker: Asker, row: SpecRow, what: str, *, repository: Path, by: str) -> Made:
     """Ask for a change, and write the files anew with it. What people added to them is shown to the model and kept."""
+    _require_unbuilt(database, row)
     spec, _ = read_files(row)
     now_is = "\n\n".join(
         f"{path.name} as it is now, with what people changed in it:\n{path.read_text(encoding='utf-8')}"
@@ -85,6 +87,18 @@ def revise_spec(database: Database, asker: Asker, row: SpecRow, what: str, *, re
         ask_revision(connection, row, what, by=by)
     paths = write_files(row.path.parent, draft.spec, draft.tasks)
     return Made(row=_kept(database, draft, paths), draft=draft)
+
+
+def _require_unbuilt(database: Database, row: SpecRow) -> None:
+    """A build that runs writes into these files, and goes by the tasks that it began with."""
+    with database.reading() as connection:
+        query = sa.select(builds.c.id, builds.c.status).where(builds.c.spec_id == row.id, builds.c.status.in_(_RUNNING))
+        build = connection.execute(query).first()
+    if build is not None:
+        raise SpecError(
+            f"{row.path}:1: the build {build.id} of it is {build.status}.",
+            hint=f"Let it come to its end, or stop it: touchline build stop {build.id}",
+        )
 
 
 @contextmanager
