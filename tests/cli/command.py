@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.cli.forking import touchline_run
+
 from touchline.store.append import append
 from touchline.store.database import Database
 from touchline.store.events import Ids, NewEvent
@@ -18,14 +20,7 @@ from touchline.store.migrate import open_database
 
 def touchline(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "touchline", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-        env=environment(**env),
-    )
+    return touchline_run([*map(str, arguments)], env=environment(**env))
 
 
 def started(*arguments: str | Path, **env: str) -> subprocess.Popen[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.command import environment
+from tests.cli.forking import touchline_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +40,7 @@ class Person:
         return self.root / "touchline.toml"
 
     def run(self, *arguments: str | Path, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "touchline", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
-            cwd=self.root,
-            env={**self.env, **env},
-            stdin=subprocess.DEVNULL,
-        )
+        done = touchline_run([*map(str, arguments)], env={**self.env, **env}, cwd=self.root)
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.command import environment
+from tests.cli.forking import touchline_run
 from tests.sessions.house import alive, repository
 
 MARK = "TOUCHLINE_SESSIONS_TEST"
@@ -82,16 +83,7 @@ class Desk:
 
     def done(self, *arguments: str | Path, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
-        done = subprocess.run(
-            self.command(*arguments),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
-            cwd=self.repo,
-            env={**self.env, **env},
-            stdin=subprocess.DEVNULL,
-        )
+        done = touchline_run(self.command(*arguments)[3:], env={**self.env, **env}, cwd=self.repo)
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

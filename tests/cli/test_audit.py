@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.forking import touchline_run
 
 from touchline.audit.samples import SAMPLES
 
@@ -25,14 +26,7 @@ SAMPLE_COUNT = len(list(SAMPLES.rglob("*.jsonl")))
 
 
 def touchline(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "touchline", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-        env={**os.environ, "NO_COLOR": "", **env},
-    )
+    return touchline_run([*map(str, arguments)], env={**os.environ, "NO_COLOR": "", **env})
 
 
 def audited(*arguments: str | Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.forking import touchline_run
 
 from touchline.errors import InputError
 from touchline.hooks.agents_known import hook_command
@@ -25,6 +26,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def touchline(project: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    if stdin == subprocess.DEVNULL:
+        return touchline_run(["hook", *arguments], env={**os.environ, "HOME": str(project.parent)}, cwd=project)
     return subprocess.run(
         [sys.executable, "-m", "touchline", "hook", *arguments],
         cwd=project,
