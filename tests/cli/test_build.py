@@ -173,6 +173,30 @@ def test_wrong_input_is_told_before_anything_starts(project: Project) -> None:
     assert "touchline spec approve" in refused
 
 
+def test_a_build_that_nothing_has_verified_as_a_whole_is_no_success(project: Project) -> None:
+    git = ["git", "-C", str(project.repo), "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    for command in (["rm", "-q", "test_sample.py"], ["commit", "-q", "-m", "No tests"]):
+        subprocess.run([*git, *command], check=True)
+    (project.folder / "go").touch()
+    shown = project.run(*project.start(), code=1).stdout
+    assert "complete (unverified)" in shown
+    assert "2 of 2 tasks complete" in shown
+
+
+def test_what_was_edited_after_its_approval_is_looked_at_again(project: Project) -> None:
+    path = project.folder / "spec" / "tasks.md"
+    text = path.read_text()
+    command = next(line for line in text.splitlines() if line.strip().startswith("command:"))
+    path.write_text(text.replace(command, command.partition(":")[0] + ": ''", 1))
+    try:
+        refused = project.run(*project.start(), code=2).stderr
+    finally:
+        path.write_text(text)
+    assert "it is not ready" in refused
+    assert "It has no check" in refused
+    assert "There is no build yet" in project.run("build", "status", code=2).stderr
+
+
 def test_the_newest_specification_is_not_built_in_another_repository(project: Project) -> None:
     other = repository(project.folder / "other")
     options = ("--script", project.folder / "script.yaml", "--sandbox", "none", "--repository", other)

@@ -65,6 +65,14 @@ def test_nothing_to_check_is_no_pass_at_any_level(site: Site) -> None:
         assert found.absent
 
 
+@pytest.mark.parametrize("level", list(Level))
+def test_that_code_can_be_parsed_is_a_pass_only_where_no_more_is_asked(site: Site, level: Level) -> None:
+    write(site, "app.py", "x = 1\n")
+    found = validate(level, site)
+    assert [result.outcome for result in found.results] == [Outcome.PASSED]
+    assert found.outcome is (Outcome.PASSED if level is Level.QUICK else Outcome.UNVERIFIED)
+
+
 @pytest.mark.parametrize("level", [level for level in Level if level is not Level.QUICK])
 def test_no_test_collected_is_no_pass_at_any_level_that_runs_tests(site: Site, level: Level) -> None:
     found = validate(level, site, given={"unit": "python3 -m unittest -q"})

@@ -37,13 +37,14 @@ _MANY = 500
 def start_here(place: Place, spec: str, repository: Path, settings: BuildSettings, *, as_json: bool, wait: bool) -> int:
     """Start a build, and stay with it."""
     from touchline.roles.build.controlling import start_build
-    from touchline.roles.specification.keeping import find_spec
+    from touchline.roles.specification.keeping import find_spec, require_sound
 
     def begin(post: Post) -> str:
         with post.database.reading() as connection:
             row = find_spec(connection, spec)
         if not spec:
             _require_its_own(row, repository)
+        require_sound(row)  # files may have been edited since they were approved
         return start_build(post.engine, post.database, row, repository=repository, settings=settings)
 
     looked_at(place).close()
@@ -136,8 +137,8 @@ def accompany(place: Place, begin: Begin, *, as_json: bool = False, view: BuildV
 
 
 def exit_of(seen: Overview) -> int:
-    """What the build's end means for a shell."""
-    if seen.build.status == "complete":
+    """What the build's end means for a shell. One that nothing has verified as a whole is no success."""
+    if seen.build.status == "complete" and seen.build.reason != "unverified":
         return Exit.DONE
     if not seen.build.ended or seen.build.reason == "escalated":
         return Exit.WAITING

@@ -30,6 +30,15 @@ STOP_SECONDS = 60.0
 _FAILED = frozenset({StopReason.TOO_MANY_FAILED, StopReason.CRITICAL_FAILED, StopReason.ENVIRONMENT, StopReason.LOST})
 
 
+_REASONS = {
+    Outcome.PASSED: "completed",
+    Outcome.UNVERIFIED: "unverified",
+    Outcome.FAILED: "validation_failed",
+    Outcome.ERROR: "validation_failed",
+}
+"""Why a build ended whose tasks are all complete, by what its validation as a whole came to."""
+
+
 def stop_tasks(room: Room, engine: Engine, id: str) -> int:
     """End what still runs, wait until it has ended, and put it back to be gone on with; how many there were."""
     with room.database.reading() as connection:
@@ -103,13 +112,15 @@ def ended(connection: sa.Connection, id: str, shown: Mapping[str, Any]) -> str:
     rows = tasks_of(connection, id)
     counts = {status: sum(row.task.status == status for row in rows) for status in ("complete", "failed", "skipped")}
     whole = counts["complete"] == len(rows)
-    good = whole and shown["outcome"] in (Outcome.PASSED, Outcome.UNVERIFIED)
+    outcome = Outcome(shown["outcome"])
+    good = whole and outcome in (Outcome.PASSED, Outcome.UNVERIFIED)
+    reason = _REASONS[outcome] if whole else "tasks_open"
     seconds = (now() - build.started_at).total_seconds() if build.started_at else 0.0
     move_build(
         connection,
         id,
         "complete" if good else "failed",
-        reason="completed" if good else "validation_failed" if whole else "tasks_open",
+        reason=reason,
         detail=_words(shown, counts, len(rows)),
         result={**build.result, "validation": dict(shown), **counts},
         head_commit=shown["head"],

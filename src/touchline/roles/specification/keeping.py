@@ -88,17 +88,22 @@ def read_files(row: SpecRow) -> tuple[Spec, tuple[Task, ...]]:
     return spec, tasks.tasks
 
 
-def approve(connection: sa.Connection, row: SpecRow, *, by: str) -> tuple[Finding, ...]:
-    """Approve it as its files stand. SpecError when something is wrong with them; warnings are returned."""
-    spec, tasks = read_files(row)
-    findings = check_spec(spec, tasks)
+def require_sound(row: SpecRow) -> tuple[Finding, ...]:
+    """The warnings about its files as they stand, hand edits included; SpecError when there is more."""
+    findings = check_spec(*read_files(row))
     errors = [finding for finding in findings if finding.grade == "error"]
     if errors:
         listed = "".join(f"\n  {each.where}: {each.text}" for each in errors)
         raise SpecError(
-            f"{row.path}:1: it is not ready for approval:{listed}",
+            f"{row.path}:1: it is not ready:{listed}",
             hint=f"Mend the files, or ask for a revision: touchline spec revise {row.id} 'what to change'",
         )
+    return findings
+
+
+def approve(connection: sa.Connection, row: SpecRow, *, by: str) -> tuple[Finding, ...]:
+    """Approve it as its files stand. SpecError when something is wrong with them; warnings are returned."""
+    findings = require_sound(row)
     moment = now()
     move(connection, "specs", row.id, "approved", approved_by=by, approved_at=moment)
     append(connection, [_event("spec.approved", row.id, by=by)])
