@@ -48,7 +48,7 @@ class Validation:
 
     @property
     def outcome(self) -> Outcome:
-        """Passed when all that was checked passed, tests among it where the level asks for them; else the worst seen."""
+        """Passed when all that was checked passed, tests too where the level asks for them; else the worst seen."""
         shown = {result.outcome for result in self.results}
         if "unit" in self.absent:
             # That the code can be parsed is no proof of what it does.
