@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,12 @@ def environment_for(
     of its provider included, and what the user's own settings `allow` by name or pattern. `extra` is set in any case.
     """
     tables = _tables()
-    asked = (*_needed(tables["drivers"].get(driver, {}), base), *allow)
+    asked = _any_of((*_needed(tables["drivers"].get(driver, {}), base), *allow))
+    always = _any_of(tuple(tables["always"]))
     passed = {
         name: value
         for name, value in base.items()
-        if _fits(name, asked) or (_fits(name, tables["always"]) and not looks_secret(name))
+        if asked.match(name) or (always.match(name) and not looks_secret(name))
     }
     if "PATH" in passed:
         # "." or an empty entry would find programs in the folder that the agent writes.
@@ -71,8 +72,10 @@ def _needed(table: Mapping[str, Any], base: Mapping[str, str]) -> list[str]:
     return names
 
 
-def _fits(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+@cache
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """What a name must match to fit one of the patterns; without any, nothing does."""
+    return re.compile("|".join(map(translate, patterns)) or r"(?!)")
 
 
 @cache

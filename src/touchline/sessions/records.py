@@ -125,6 +125,12 @@ class DecisionRecord:
     """Where the agent was coached: which tier the words came from."""
 
 
+# Asked several times in each turn: putting a query together costs more than running it.
+_BY_ID = sa.select(sessions).where(sessions.c.id == sa.bindparam("id"))
+_TURNS = sa.select(turns).where(turns.c.session_id == sa.bindparam("id")).order_by(turns.c.number)
+_TURN = sa.select(turns).where(turns.c.session_id == sa.bindparam("id"), turns.c.number == sa.bindparam("number"))
+
+
 def job_id(session: str, run: int) -> str:
     """The workflow of one run of a session."""
     return f"{session}/run-{run}"
@@ -133,7 +139,7 @@ def job_id(session: str, run: int) -> str:
 def session_record(connection: sa.Connection, id: str) -> SessionRecord:
     """The session. SessionError when there is none; the beginning of an id, or of the last part of it, is enough where
     only one fits: ids of sessions that were started together begin alike."""
-    row = connection.execute(sa.select(sessions).where(sessions.c.id == id)).mappings().first()
+    row = connection.execute(_BY_ID, {"id": id}).mappings().first()
     if row is None and id:
         found = connection.execute(sa.select(sessions).where(_begins(id)).limit(2)).mappings().all()
         if len(found) > 1:
@@ -156,14 +162,12 @@ def list_sessions(
 
 def turns_of_session(connection: sa.Connection, id: str) -> tuple[TurnRecord, ...]:
     """Its turns, oldest first."""
-    query = sa.select(turns).where(turns.c.session_id == id).order_by(turns.c.number)
-    return tuple(_turn(row) for row in connection.execute(query).mappings())
+    return tuple(_turn(row) for row in connection.execute(_TURNS, {"id": id}).mappings())
 
 
 def turn_of_session(connection: sa.Connection, id: str, number: int) -> TurnRecord | None:
     """One turn, or None when it was never begun."""
-    query = sa.select(turns).where(turns.c.session_id == id, turns.c.number == number)
-    row = connection.execute(query).mappings().first()
+    row = connection.execute(_TURN, {"id": id, "number": number}).mappings().first()
     return None if row is None else _turn(row)
 
 

@@ -213,9 +213,6 @@ def _really_reminded(begun: _Begun, ran: Ran, boundary: Boundary) -> Any:
 
 def _boundary(room: Room, begun: _Begun, driver: Driver, teller: Teller, redactor: Redactor) -> Boundary:
     session, state = begun.session, begun.session.state
-    tokens = session.asked.tokens
-    with room.database.reading() as connection:
-        spent = spending_of(turns_of_session(connection, session.id)).tokens
     boundary = Boundary(
         ThrashWatch.from_json(state.watch, limits=room.limits) if state.watch else ThrashWatch(limits=room.limits),
         first=begun.turn.first_call,
@@ -224,13 +221,20 @@ def _boundary(room: Room, begun: _Begun, driver: Driver, teller: Teller, redacto
         read_only=session.asked.read_only,
         reminded=thrash_from_json(state.reminded),
         planning_at=state.planning_at,
-        tokens_left=None if tokens is None else tokens - spent,
+        tokens_left=_tokens_left(room, session),
         redact=redactor.text,
     )
     if begun.order.kind in ("answer", "resume"):
         boundary.watch.told()
     boundary.feed([step for part in begun.torn for step in steps_of(part, first=boundary.calls)])
     return boundary
+
+
+def _tokens_left(room: Room, session: SessionRecord) -> int | None:
+    if session.asked.tokens is None:
+        return None
+    with room.database.reading() as connection:
+        return session.asked.tokens - spending_of(turns_of_session(connection, session.id)).tokens
 
 
 def _request(begun: _Begun) -> Request:

@@ -20,6 +20,11 @@ ENGINE_SECONDS = 10.0
 process was taken for dead and another goes on."""
 
 
+_ASKED_TO_STOP = sa.select(sessions.c.id).where(
+    sessions.c.status.in_(("starting", "running")), sessions.c.stop_asked_at.is_not(None)
+)
+
+
 class Unwanted:
     """Called without arguments; once it has said True it stays with it."""
 
@@ -51,11 +56,8 @@ class _Look:
         with self._lock:
             now = time.monotonic()
             if self._at < since or now - self._at >= ASK_SECONDS:
-                query = sa.select(sessions.c.id).where(
-                    sessions.c.status.in_(("starting", "running")), sessions.c.stop_asked_at.is_not(None)
-                )
                 with database.reading() as connection:
-                    self._ids = frozenset(connection.execute(query).scalars())
+                    self._ids = frozenset(connection.execute(_ASKED_TO_STOP).scalars())
                 self._at = now
             return self._ids
 

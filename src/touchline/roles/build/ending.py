@@ -114,13 +114,13 @@ def ended(connection: sa.Connection, id: str, shown: Mapping[str, Any]) -> str:
     whole = counts["complete"] == len(rows)
     outcome = Outcome(shown["outcome"])
     good = whole and outcome in (Outcome.PASSED, Outcome.UNVERIFIED)
-    reason = _REASONS[outcome] if whole else "tasks_open"
+    why = _REASONS[outcome] if whole else "tasks_open"
     seconds = (now() - build.started_at).total_seconds() if build.started_at else 0.0
     move_build(
         connection,
         id,
         "complete" if good else "failed",
-        reason=reason,
+        reason=why,
         detail=_words(shown, counts, len(rows)),
         result={**build.result, "validation": dict(shown), **counts},
         head_commit=shown["head"],
