@@ -64,18 +64,17 @@ class Repository:
 def find_repository(folder: Path, env: Mapping[str, str]) -> Repository:
     """The repository that a folder is in. `WorkspaceError` when there is none that can be used."""
     require_git(folder, env)
-    found = as_user(
-        "rev-parse",
+    wanted = (
         "--is-bare-repository",
         "--is-inside-git-dir",
         "--absolute-git-dir",
         "--path-format=absolute",
         "--git-common-dir",
         "--show-object-format",
-        "--show-prefix",
-        folder=folder,
-        env=env,
     )
+    found = as_user("rev-parse", *wanted, "--show-toplevel", "--show-prefix", folder=folder, env=env)
+    if found.code and "work tree" in found.errors:
+        found = as_user("rev-parse", *wanted, folder=folder, env=env)
     if found.code:
         if "not a git repository" in found.errors:
             raise WorkspaceError(
@@ -83,14 +82,10 @@ def find_repository(folder: Path, env: Mapping[str, str]) -> Repository:
                 hint=f"Make it one: cd {folder} && git init && git add -A && git commit -m Start",
             )
         raise WorkspaceError(f"The repository of {folder} cannot be used: {found.errors}")
-    bare, inside_git, git_dir, shared, hash_name, *prefix = found.text.splitlines()
-    if bare == "true":
-        top, inside = git_dir, ""
-    elif inside_git == "true":
+    bare, inside_git, git_dir, shared, hash_name, *rest = found.text.splitlines()
+    if bare != "true" and inside_git == "true":
         raise WorkspaceError(f"{folder} is inside the folder that git keeps for itself.", hint="Go to your files.")
-    else:
-        top = as_user("rev-parse", "--show-toplevel", folder=folder, env=env).text
-        inside = "".join(prefix).rstrip("/")
+    top, inside = (rest[0], "".join(rest[1:]).rstrip("/")) if rest else (git_dir, "")
     return Repository(
         root=Path(top),
         git_dir=Path(git_dir),
