@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from touchline.engine.dbos_engine import DbosClient, make_tables, told
-from touchline.engine.dbos_settings import POLL_SECONDS, configuration, launching, silence
+from touchline.engine.dbos_settings import POLL_SECONDS, SCHEMA, configuration, launching, silence
 from touchline.engine.workbook import DEFAULT_QUEUE, Workbook
 from touchline.errors import EngineError
 from touchline.store.database import Database
@@ -37,11 +37,21 @@ class DbosDriver(DbosClient):
         # Before the launch: what is recovered begins at once, and may start or park other work.
         super().__init__(pool, workbook)
         self.executor = executor
+        jobs = sa.table(
+            "workflow_status",
+            *map(sa.column, ("workflow_uuid", "status", "executor_id")),
+            schema=SCHEMA if place.path is None else None,
+        )
+        self._runner = sa.select(jobs.c.executor_id).where(
+            jobs.c.workflow_uuid == sa.bindparam("id"), jobs.c.status == "PENDING"
+        )
         self._dbos = DBOS
         self._running = Running()
         self._instance = instance = DBOS(config=configuration(pool, executor, poll))
         try:
-            by_clock = register(workbook, lambda id: DbosFlow(id, self, database, executor), self._running)
+            by_clock = register(
+                workbook, lambda id: DbosFlow(id, self, database, executor, self.runner_of), self._running
+            )
             with launching(place), told():
                 make_tables(place)
                 DBOS.launch()
@@ -75,6 +85,12 @@ class DbosDriver(DbosClient):
         (the vendor's closed recovery service calls the same one); a test with two processes and SIGKILL watches it.
         """
         return len(self._dbos._recover_pending_workflows([executor]))
+
+    def runner_of(self, id: str) -> str | None:
+        """The executor that a job is running in; None when it is not running. Asked often, so not by `status`, which
+        reads all there is about a job."""
+        with told(), self._pool.connect() as connection:
+            return connection.execute(self._runner, {"id": id}).scalar()
 
     def executors_at_work(self) -> set[str]:
         """Every executor that running work is booked on, dead or alive."""

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from dbos import DBOS
 
 from touchline.engine.dbos_engine import ANSWER
-from touchline.engine.port import Engine, Flow, State
+from touchline.engine.port import Engine, Flow
 from touchline.engine.workbook import Workbook, Workflow
 from touchline.errors import DatabaseUnreachable, EngineError
 from touchline.store.columns import now
@@ -34,10 +34,13 @@ TICK = "tick:"
 class DbosFlow:
     """`Flow` of one execution."""
 
-    def __init__(self, id: str, engine: Engine, database: Database, executor: str) -> None:
+    def __init__(
+        self, id: str, engine: Engine, database: Database, executor: str, runner_of: Callable[[str], str | None]
+    ) -> None:
         self.id = id
         self.engine = engine
         self._database = database
+        self._runner_of = runner_of
         self.executor = executor
 
     def step(self, name: str, work: Callable[..., Any], *args: Any, tries: int = 1) -> Any:
@@ -116,8 +119,7 @@ class DbosFlow:
         return DBOS.patch(name)
 
     def must_stop(self) -> bool:
-        job = self.engine.status(self.id)
-        return job is None or job.state is not State.RUNNING or job.executor != self.executor
+        return self._runner_of(self.id) != self.executor
 
 
 def _kept(connection: sa.Connection, key: str) -> Any:

@@ -16,7 +16,7 @@ from touchline.store.tables import sessions
 ASK_SECONDS = 0.5
 """How often the rows are looked at, once for all sessions of the process: a look for each would be most of its work."""
 ENGINE_SECONDS = 10.0
-"""How often the engine is asked, which costs three times as much. It says no when the job was cancelled, or when this
+"""How often the engine is asked, for each session by itself. It says no when the job was cancelled, or when this
 process was taken for dead and another goes on."""
 
 
@@ -31,7 +31,7 @@ class Unwanted:
     def __init__(self, room: Room, id: str, must_stop: Callable[[], bool]) -> None:
         self._room, self._id, self._must_stop = room, id, must_stop
         self._since = time.monotonic()
-        self._engine_next, self._said = 0.0, False
+        self._engine_next, self._said = self._since + ENGINE_SECONDS, False
 
     def __call__(self) -> bool:
         if self._said:
