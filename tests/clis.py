@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +132,14 @@ class CliHome:
         )
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return Ran(code=done.returncode, lines=lines, errors=done.stderr)
+
+    def wait_for_record(self, words: str) -> None:
+        """Until the CLI's own record of the conversation holds the words: it is written a little after they were told.
+        For those that keep it as lines of JSON."""
+        until = time.monotonic() + 15
+        while not any(words in path.read_text(errors="replace") for path in self.home.rglob("*.jsonl")):
+            assert time.monotonic() < until, f"no record of {words!r} in {self.home}"
+            time.sleep(0.02)
 
     def report(self) -> Any:
         return self.server.report(self.name)

@@ -221,21 +221,13 @@ def test_6_the_id_of_a_new_session_is_known_before_the_first_line(claude_home: C
     assert "already in use" in seat.run(new_session=ran.turn.session_id).errors
 
 
-def _wait_for_record(home: CliHome, words: str) -> None:
-    """Until the CLI's own record of the conversation holds the words: it is written a little after they were told."""
-    until = time.monotonic() + 15
-    while not any(words in path.read_text(errors="replace") for path in home.home.rglob("*.jsonl")):
-        assert time.monotonic() < until, f"no record of {words!r} in {home.home}"
-        time.sleep(0.02)
-
-
 def test_6_a_session_that_was_killed_is_resumed_in_its_folder(home: CliHome, tmp_path: Path) -> None:
     home.play(LONG.format(mark="killed"))
     seat = seat_of(home, tmp_path)
 
     def observe(event: Event) -> None:
         if isinstance(event, Call):
-            _wait_for_record(home, "sleep 300")
+            home.wait_for_record("sleep 300")
             os.kill(agent_pid(home.workspace, _program(home)), signal.SIGKILL)
 
     killed = seat.run(observe=observe)

@@ -144,6 +144,8 @@ def test_a_run_killed_in_a_command_goes_on_where_it_stood(home: CliHome) -> None
         while not (pid.exists() and pid.read_text().strip()):
             assert process.poll() is None
             time.sleep(0.01)
+        if home.cli in ("claude", "codex"):
+            home.wait_for_record("sleep 300")
         os.killpg(process.pid, signal.SIGKILL)
         os.kill(int(pid.read_text()), signal.SIGKILL)
     ran = home.run("Please go on.", resume=session_of(home, first))
