@@ -21,6 +21,8 @@ ERRORS = {
     "too_long": "invalid_request_error",
 }
 
+NO_REPLY = "No response requested."
+"""What Claude Code itself puts into the model's mouth when it resumes a session that was cut off."""
 _REMINDER = re.compile(r"\n*<system-reminder>\n?(.*?)\n?</system-reminder>", re.DOTALL)
 
 
@@ -32,7 +34,8 @@ class Anthropic:
         for message in maps(body.get("messages")):
             content = message.get("content")
             if message.get("role") == "assistant":
-                telling.reply()
+                if text_of(content) != NO_REPLY:
+                    telling.reply()
             elif isinstance(content, str):
                 telling.user(content)
             else:
