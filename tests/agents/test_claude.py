@@ -216,7 +216,7 @@ def test_real_a_message_after_the_last_words_gets_its_answer(home: CliHome, seat
 
 @pytest.mark.timeout(60)
 def test_real_interrupt_ends_the_turn_and_the_session_goes_on(home: CliHome, seat: Seat) -> None:
-    home.play("turns: [{text: I wait., calls: [{shell: 'echo begin; sleep 300'}]}, {text: x}, {text: Going on.}]")
+    home.play("turns: [{text: I wait., calls: [{shell: 'echo begin; sleep 300'}]}, {text: Going on.}]")
     ran = seat.run(observe=once(Call, Stop(why="it waits")))
     assert ran.turn.ended is Ended.KILLED
     assert ran.stopped == "it waits"
