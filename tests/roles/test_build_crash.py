@@ -47,7 +47,8 @@ SCRIPT = (
 )
 CHAINS = {
     "the build's own steps": ["build.fetched", "build.merged", "build.advanced", "build.task_done:2"],
-    "a session begins": ["session.asked", "session.turn_begun", "session.judged", "session.acting"],
+    # A rejected turn first: a kill in the middle of it may cost the very reply that would be rejected.
+    "a session begins": ["session.acting", "session.asked", "session.turn_begun", "session.judged"],
     "a turn": ["session.turn_heard:2", "session.turn_over", "session.collected:2"],
     "a session ends": ["session.turn_ended:2", "session.delivering", "session.sent:2"],
     "the engine": [

@@ -6,6 +6,7 @@ import pytest
 from tests.sessions.house import House, alive
 
 from touchline.errors import InputError, SessionError
+from touchline.sessions import wanted
 from touchline.sessions.asked import Asked
 from touchline.sessions.records import list_sessions, question_of_session, session_record
 from touchline.sessions.starting import start_session
@@ -79,6 +80,15 @@ turns:
     (house.folder / "enough").touch()
     resume_session(house.engine, house.database, id)
     assert house.rest(id, unlike="stopped").actions == ["deliver:completed"]
+
+
+def test_a_job_that_the_engine_takes_away_ends_its_agent(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancelled there, or taken over by another process: nobody would hear what the agent still says."""
+    monkeypatch.setattr(wanted, "ENGINE_SECONDS", 0.2)
+    id = start_session(house.engine, house.database, house.ask(LONG))
+    begun = house.until(id, lambda s: any(e["tool"] == "Bash" for e in s.of("agent.called")))
+    house.engine.cancel(begun.session.job)
+    house.until(id, lambda _: alive(house.folder) == [], seconds=30)
 
 
 def test_a_waiting_session_can_be_stopped_and_its_question_is_withdrawn(house: House) -> None:
