@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -42,6 +43,11 @@ def test_kept_it_can_be_looked_at_and_applied(tmp_path: Path) -> None:
     done = touchline("demo", "--keep", folder, TMPDIR=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     database = str(folder / "demo.db")
+    shown_commands = [shlex.split(line)[1:] for line in done.stderr.splitlines() if line.startswith("  touchline ")]
+    assert len(shown_commands) == 4
+    for command in shown_commands:
+        assert touchline(*command).returncode == 0, command
+    assert f"--database {database}" in " ".join(done.stdout.split()), "the next command is about the demo's database"
     (session,) = said("sessions", "list", "--database", database)["sessions"]
     shown = said("sessions", "show", session["session"], "--database", database)
     assert [(d["action"]) for d in shown["decisions"]] == ["continue", "nudge", "deliver"]

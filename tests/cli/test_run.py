@@ -164,7 +164,7 @@ def test_two_runs_on_one_database_the_second_follows_and_takes_over(own: Desk) -
             second.until("Another process runs the work of this database")
             second.until("$ sleep 600")
             first.interrupt()
-            first.until("1 other session of this database run in this process")
+            first.until("1 other session of this database runs in this process")
             assert second.process.poll() is None
             first.interrupt()
             assert first.code() == 130

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchline.audit.figures import plain
 from touchline.cli.build_view import cost_words, note_of, state_words, task_table
-from touchline.cli.place import looked_at
+from touchline.cli.place import command, looked_at
 from touchline.cli.progress_view import print_trimmed
 from touchline.cli.sheet import print_facts, print_json
 from touchline.cli.terminal import console, text
@@ -58,7 +58,7 @@ def print_seen(seen: Overview) -> None:
     for question in seen.questions:
         console().print()
         print_trimmed(console(), text(question.text, "yellow"))
-        print_trimmed(console(), text(f"Answer with: touchline inbox answer {question.id}", "bold"))
+        print_trimmed(console(), text(f"Answer with: {command(f'inbox answer {question.id}')}", "bold"))
     for result in validation.get("results", ()):
         print_trimmed(console(), text(f"{result['name']}: {result['outcome']}. {result['why']}", "dim"))
     console().print()
@@ -78,12 +78,12 @@ def _unreviewed(seen: Overview) -> list[str]:
 def _next_step(seen: Overview) -> str:
     row = seen.build
     if row.status == "complete":
-        return f"Look at it and bring it into your branch: touchline apply {row.id}"
+        return f"Look at it and bring it into your branch: {command(f'apply {row.id}')}"
     if seen.questions:
-        return "It waits for you: touchline inbox list"
+        return f"It waits for you: {command('inbox list')}"
     if row.ended:
-        return f"Go on with: touchline build resume {row.id}"
-    return f"Watch it: touchline build follow {row.id}"
+        return f"Go on with: {command(f'build resume {row.id}')}"
+    return f"Watch it: {command(f'build follow {row.id}')}"
 
 
 def build_json(seen: Overview) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from touchline.cli.build_output import build_json, print_end
 from touchline.cli.build_settings import Given, changed
 from touchline.cli.build_view import BuildView, view_for
 from touchline.cli.exits import Exit
-from touchline.cli.place import looked_at, purpose
+from touchline.cli.place import command, looked_at, purpose
 from touchline.cli.run_post import Post, supervised
 from touchline.cli.run_signals import Signals
 from touchline.cli.sheet import print_json
@@ -60,7 +60,7 @@ def _require_its_own(spec: SpecRow, repository: Path) -> None:
     if name and name != repository.name:
         raise InputError(
             f"The newest specification, {spec.id}, is for the repository {name!r}, and this is {repository.name!r}.",
-            hint=f"Go there, or name it all the same: touchline build start {spec.id}",
+            hint=f"Go there, or name it all the same: {command(f'build start {spec.id}')}",
         )
 
 
@@ -102,11 +102,11 @@ def tell(place: Place, build: str, wanted: str, *, as_json: bool) -> int:
     elif before.ended:
         say(f"It had ended before: it is {before.status}.")
     elif now.build.ended:
-        say(f"It is {now.build.status}. Go on with: touchline build resume {before.id}")
+        say(f"It is {now.build.status}. Go on with: {command(f'build resume {before.id}')}")
     elif not there:
         say(f"Nothing runs it now; it will {wanted} as soon as something does.")
     elif wanted == "pause":
-        say("No further task is started; those that run come to their end. See: touchline build status")
+        say(f"No further task is started; those that run come to their end. See: {command('build status')}")
     else:
         say(f"It was told to stop {_STOP_SECONDS:.0f} s ago and is still {now.build.status}.")
         return Exit.FOUND
@@ -192,7 +192,7 @@ class _Accompanied:
             return False
         self._obeyed = self._signals.count
         if not self._post.drives:
-            self.view.say("Left; the build goes on elsewhere. See: touchline build status")
+            self.view.say(f"Left; the build goes on elsewhere. See: {command('build status')}")
             return True
         if self._signals.number == signal.SIGTERM or self._obeyed > 1:
             want(self._post.database, self._id, "stop")
@@ -235,11 +235,12 @@ def _hand_over(place: Place, begin: Begin, *, as_json: bool) -> int:
     else:
         print(id)
     if supervised(place):
-        say(f"Another process runs it. See: touchline build follow {id}")
+        say(f"Another process runs it. See: {command(f'build follow {id}')}")
     elif place.path is None:
-        say(f"A worker of this database runs it, when there is one. See: touchline build follow {id}")
+        say(f"A worker of this database runs it, when there is one. See: {command(f'build follow {id}')}")
     else:
-        say(f"Nothing runs it yet: start `touchline worker`, or `touchline build follow {id}`, which runs it, too.")
+        follow = command(f"build follow {id}")
+        say(f"Nothing runs it yet: start `{command('worker')}`, or `{follow}`, which runs it, too.")
     return Exit.DONE
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from touchline.audit.figures import count, dollars, plain, tokens
 from touchline.audit.visible import one_line
 from touchline.cli.event_output import as_dict
+from touchline.cli.place import command
 from touchline.cli.progress import Line, told
 from touchline.cli.progress_view import lasting, watched
 from touchline.cli.terminal import say, text
@@ -194,7 +195,7 @@ class LiveBuildView:
         for question in self._seen.questions[:3]:
             words = f"? {question.text}".replace("\n", " ")
             yield text(one_line(words, max(20, options.max_width - 1)), "yellow")
-            yield text(f"  touchline inbox answer {question.id}", "yellow")
+            yield text(f"  {command(f'inbox answer {question.id}')}", "yellow")
         yield text(one_line(self._figures(self._seen), max(20, options.max_width - 1)), "dim")
 
     def _figures(self, seen: Overview) -> str:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from touchline.audit.visible import one_line
 from touchline.cli.build_run import accompany
 from touchline.cli.build_view import Mine, line_of
-from touchline.cli.exits import Exit
+from touchline.cli.demo_stage import Stage, came_to, level, on_stage
 from touchline.cli.progress import Line
 from touchline.cli.progress_view import lasting, print_trimmed
 from touchline.cli.terminal import console, say, text
-from touchline.errors import InputError
 from touchline.rehearsal.demo_build import ANSWERS, BRIEF, SCRIPT, make_repository, narration
 from touchline.store.events import Event
 
@@ -38,35 +35,22 @@ _SHOWN = frozenset(
 
 def play_build(keep: Path | None) -> int:
     """Play it and leave nothing behind, or all of it in a folder."""
-    if keep is None:
-        with TemporaryDirectory(prefix="touchline-demo-", ignore_cleanup_errors=True) as folder:
-            return _play(Path(folder), kept=False)
-    if keep.exists() and any(keep.iterdir()):
-        raise InputError(f"--keep: {keep} is not empty.", hint="Name a new folder.")
-    keep.mkdir(parents=True, exist_ok=True)
-    return _play(keep.resolve(), kept=True)
+    return on_stage(keep, _play)
 
 
-def _play(folder: Path, *, kept: bool) -> int:
-    from touchline.store.place import Place
-
-    # For this process alone: the agent's sessions go into the demo's folder, and `python3` is the one that runs us.
-    os.environ["TOUCHLINE_SCRIPTED_HOME"] = str(folder / "agent")
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    repository = make_repository(folder / "split", os.environ)
-    place = Place(url=f"sqlite:///{folder / 'demo.db'}", origin="given")
+def _play(stage: Stage) -> int:
+    repository = make_repository(stage.folder / "split", os.environ)
     narrator = Narrator()
     narrator.open()
-    code = accompany(place, lambda post: _begun(post, narrator, folder, repository), view=narrator)
+    code = accompany(stage.place, lambda post: _begun(post, narrator, stage.folder, repository), view=narrator)
     narrator.show_result(repository)
-    if kept:
-        _say_where(folder, place, narrator.build)
+    if stage.kept:
+        build = narrator.build
+        stage.say_where([f"build status {build}", f"apply --dry-run {build}", "events list --limit 40"])
+        say(f"  less {stage.folder / 'spec' / 'spec.md'} {stage.folder / 'spec' / 'tasks.md'}")
     else:
         say("\nYour turn: write a brief, then touchline spec new BRIEF.md")
-    if missing := [stage for stage in STAGES if stage not in narrator.seen]:
-        say(f"The demo did not come to: {', '.join(missing)}. The result above says why.")
-        return code or Exit.FOUND
-    return code
+    return came_to(STAGES, narrator.seen, code)
 
 
 def _begun(post: Post, narrator: Narrator, folder: Path, repository: Path) -> str:
@@ -90,19 +74,14 @@ def _begun(post: Post, narrator: Narrator, folder: Path, repository: Path) -> st
 
 
 def _settings() -> BuildSettings:
-    """Where bubblewrap cannot be used, the demo says so and runs all the same: its commands are harmless."""
-    from touchline.agents.sandbox import probe
     from touchline.roles.build.settings import BuildSettings
 
-    found = probe(os.environ)
-    if not found.bubblewrap:
-        say(f"No sandbox on this machine ({one_line(found.why_not, 200)}), so the scripted agents run without one.")
     return BuildSettings(
         agent="scripted",
         agent_settings={"script": str(SCRIPT)},
         judge=_judge(),
         commands={"unit": "python3 -m unittest discover -s tests -t ."},  # on every machine; pytest is not
-        sandbox=None if found.bubblewrap else "none",
+        sandbox=level(),
     )
 
 
@@ -194,11 +173,3 @@ class Narrator:
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-c", "safe.directory=*", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
-
-
-def _say_where(folder: Path, place: Any, build: str) -> None:
-    say(f"\nAll of it is in {folder}. Look around:")
-    say(f"  less {folder / 'spec' / 'spec.md'} {folder / 'spec' / 'tasks.md'}")
-    for command in ("build status", "apply --dry-run", "events list --limit 40"):
-        name = f" {build}" if "events" not in command else ""
-        say(f"  touchline {command}{name} --database {place}")

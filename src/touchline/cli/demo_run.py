@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from touchline.audit.figures import tokens
 from touchline.audit.visible import one_line
-from touchline.cli.exits import Exit
+from touchline.cli.demo_stage import Stage, came_to, level, on_stage
 from touchline.cli.progress import Line, told
 from touchline.cli.progress_view import lasting, print_trimmed
 from touchline.cli.result import Result, run_words, short
@@ -23,7 +21,6 @@ from touchline.rehearsal.demo import SCRIPT, make_repository, sample
 from touchline.store.events import Event
 
 if TYPE_CHECKING:
-    from touchline.agents.port import Level
     from touchline.cli.run_post import Post
     from touchline.sessions.asked import Asked
     from touchline.sessions.records import SessionRecord, TurnRecord
@@ -35,38 +32,25 @@ STAGES = ("coached", "steered", "nudged", "check")
 
 def play(keep: Path | None) -> int:
     """Play it and leave nothing behind, or all of it in a folder."""
-    if keep is None:
-        with TemporaryDirectory(prefix="touchline-demo-") as folder:
-            return _play(Path(folder), kept=False)
-    if keep.exists() and any(keep.iterdir()):
-        raise InputError(f"--keep: {keep} is not empty.", hint="Name a new folder.")
-    keep.mkdir(parents=True, exist_ok=True)
-    return _play(keep.resolve(), kept=True)
+    return on_stage(keep, _play)
 
 
-def _play(folder: Path, *, kept: bool) -> int:
+def _play(stage: Stage) -> int:
     from touchline.sessions.starting import start_session
-    from touchline.store.place import Place
 
-    # For this process alone: the agent's sessions go into the demo's folder, and `python3` is the one that runs us.
-    os.environ["TOUCHLINE_SCRIPTED_HOME"] = str(folder / "agent")
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    repository = make_repository(folder / "shop", os.environ)
-    place = Place(url=f"sqlite:///{folder / 'demo.db'}", origin="given")
+    repository = make_repository(stage.folder / "shop", os.environ)
     narrator = Narrator()
-    narrator.open(_asked(repository))
+    narrator.open(asked := _asked(repository))
     code = accompany(
-        place,
-        lambda post: start_session(post.engine, post.database, _asked(repository)),
+        stage.place,
+        lambda post: start_session(post.engine, post.database, asked),
         view=narrator,
-        show=lambda post, result: _show(post, result, kept),
+        show=lambda post, result: _show(post, result, stage.kept),
     )
-    if kept:
-        _say_where(folder, place)
-    if missing := [stage for stage in STAGES if stage not in narrator.seen]:
-        say(f"The demo did not come to: {', '.join(missing)}. The result above says why.")
-        return code or Exit.FOUND
-    return code
+    if stage.kept:
+        id = _id(stage.place)
+        stage.say_where(["sessions list", f"sessions show {id}", f"sessions log {id}", f"apply --dry-run {id}"])
+    return came_to(STAGES, narrator.seen, code)
 
 
 def _asked(repository: Path) -> Asked:
@@ -79,19 +63,8 @@ def _asked(repository: Path) -> Asked:
         check=sample().check,
         contract=sample().contract,
         settings={"script": str(SCRIPT)},
-        sandbox=_level(),
+        sandbox=level(),
     )
-
-
-def _level() -> Level | None:
-    """Where bubblewrap cannot be used, the demo says so and runs all the same: its commands are harmless."""
-    from touchline.agents.sandbox import probe
-
-    found = probe(os.environ)
-    if found.bubblewrap:
-        return None
-    say(f"No sandbox on this machine ({one_line(found.why_not, 200)}), so the scripted agent runs without one.")
-    return "none"
 
 
 class Narrator:
@@ -181,19 +154,11 @@ def _tokens(turn: TurnRecord) -> int:
     return sum(sum(each.values()) for each in turn.usage.values())
 
 
-def _say_where(folder: Path, place: Place) -> None:
+def _id(place: Place) -> str:
+    from touchline.sessions.records import list_sessions
     from touchline.store.database import Database
 
-    say(f"\nAll of it is in {folder}. Look around:")
-    for command in ("sessions list", "sessions show", "sessions log", "apply --dry-run"):
-        name = "" if command == "sessions list" else f" {_id(Database(place.url, only_look=True))}"
-        say(f"  touchline {command}{name} --database {place}")
-
-
-def _id(database: Any) -> str:
-    from touchline.sessions.records import list_sessions
-
-    with database, database.reading() as connection:
+    with Database(place.url, only_look=True) as database, database.reading() as connection:
         return short(list_sessions(connection, limit=1)[0].id)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ DatabaseOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+_named = ""
 WHY: dict[Origin, str] = {
     "given": "named by --database",
     "environment": "named by TOUCHLINE_DATABASE_URL",
@@ -33,6 +35,24 @@ WHY: dict[Origin, str] = {
 
 def place_of(given: str) -> Place:
     """The database that is meant."""
+    place = _found(given)
+    meant(place)
+    return place
+
+
+def meant(place: Place) -> None:
+    """Commands that are shown from now on are about this database."""
+    global _named
+    # What a command line named has to be named again; everything else is found again.
+    _named = f" --database {shlex.quote(str(place))}" if place.origin == "given" else ""
+
+
+def command(words: str) -> str:
+    """A command for a person to type next, on the same database."""
+    return f"touchline {words}{_named}"
+
+
+def _found(given: str) -> Place:
     from touchline.store.place import VARIABLE, Place, find_place, normalised
 
     if not given and not os.environ.get(VARIABLE) and (named := _named_in_settings()):

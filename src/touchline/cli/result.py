@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchline.audit.figures import count, plain
 from touchline.cli.exits import Exit
+from touchline.cli.place import command
 from touchline.errors import TouchlineError
 
 if TYPE_CHECKING:
@@ -93,14 +94,14 @@ def next_step(result: Result) -> str:
     record = result.record
     name = short(record.id)
     if record.status == "waiting":
-        return f'touchline sessions resume {name} "your answer"'
+        return command(f'sessions resume {name} "your answer"')
     if record.status in ("stopped", "failed"):
-        return f"touchline sessions resume {name}"
+        return command(f"sessions resume {name}")
     if record.status != "delivered":
-        return f"touchline sessions follow {name}"
+        return command(f"sessions follow {name}")
     if result.proposal is not None and result.proposal.how != "nothing":
-        return f"touchline apply {name}"
-    return "" if result.accepted else f'touchline sessions resume {name} "what to do next"'
+        return command(f"apply {name}")
+    return "" if result.accepted else command(f'sessions resume {name} "what to do next"')
 
 
 def short(id: str) -> str:

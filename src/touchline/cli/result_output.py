@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchline.audit.visible import one_line
 from touchline.cli.diff_output import print_changes
+from touchline.cli.place import command
 from touchline.cli.progress_view import print_trimmed, spent_words
 from touchline.cli.result import SCHEMA, Result, as_json, measures_words, next_step, runs_words, short, why
 
@@ -134,7 +135,7 @@ def _print_text(out: Console, result: Result) -> None:
     print_trimmed(out, Padding(text("\n".join(lines[:_LINES])), (0, 0, 0, 2)))
     if len(lines) > _LINES:
         out.print(
-            text(f"  … {len(lines) - _LINES} more lines: touchline sessions log {short(result.record.id)}", "dim")
+            text(f"  … {len(lines) - _LINES} more lines: {command(f'sessions log {short(result.record.id)}')}", "dim")
         )
 
 

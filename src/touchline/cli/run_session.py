@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from touchline.audit.figures import count
 from touchline.cli.exits import Exit
-from touchline.cli.place import purpose
+from touchline.cli.place import command, purpose
 from touchline.cli.progress_view import View, view_for
 from touchline.cli.result import Result, result_of, short
 from touchline.cli.result_output import print_result, print_result_line
@@ -56,13 +56,12 @@ def hand_over(place: Place, asked: Asked, *, as_json: bool) -> int:
     else:
         print(id)
     if there:
-        say(f"Another process runs it. See: touchline sessions follow {name}")
+        say(f"Another process runs it. See: {command(f'sessions follow {name}')}")
     elif place.path is None:
-        say(f"A worker of this database runs it, when there is one. See: touchline sessions follow {name}")
+        say(f"A worker of this database runs it, when there is one. See: {command(f'sessions follow {name}')}")
     else:
-        say(
-            f"Nothing runs it yet: start `touchline worker`, or `touchline sessions follow {name}`, which runs it, too."
-        )
+        follow = command(f"sessions follow {name}")
+        say(f"Nothing runs it yet: start `{command('worker')}`, or `{follow}`, which runs it, too.")
     return Exit.DONE
 
 
@@ -154,7 +153,7 @@ class _Accompanied:
         if self._signals.count > 1:
             self._view.close()
             name = short(self._id)
-            say(f"Ended at once. What the agent did is kept. Go on with: touchline sessions resume {name}")
+            say(f"Ended at once. What the agent did is kept. Go on with: {command(f'sessions resume {name}')}")
             self._post.leave(self._signals.code)
 
     def _show_news(self) -> None:
@@ -199,7 +198,8 @@ def _stay_for_others(post: Post, id: str, signals: Signals, code: int) -> None:
             post.leave(code)
         if len(others) != told:
             told = len(others)
-            say(f"{count(told, 'other session')} of this database run in this process, so it stays. Ctrl-C hands over.")
+            verb = "runs" if told == 1 else "run"
+            say(f"{count(told, 'other session')} of this database {verb} in this process. Ctrl-C hands over.")
         time.sleep(0.2)
 
 

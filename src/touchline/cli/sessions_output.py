@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from touchline.audit.figures import dollars, plain, tokens
 from touchline.audit.visible import one_line
-from touchline.cli.place import looked_at
+from touchline.cli.place import command, looked_at
 from touchline.cli.progress_view import print_trimmed
 from touchline.cli.result import Result, as_json, result_of, run_words, short
 from touchline.cli.result_output import print_result
@@ -64,7 +64,7 @@ def print_one(place: Place, name: str, *, as_json: bool) -> None:
         out.print()
         _print_turn(turn, by_turn.get(turn.id), workspace=record.workspace)
     out.print()
-    out.print(text(f"What was said and done: touchline sessions log {short(record.id)}", "dim"))
+    out.print(text(f"What was said and done: {command(f'sessions log {short(record.id)}')}", "dim"))
 
 
 def _print_turn(turn: TurnRecord, decision: DecisionRecord | None, *, workspace: str) -> None:

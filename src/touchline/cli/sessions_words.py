@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from touchline.cli.exits import Exit
-from touchline.cli.place import purpose
+from touchline.cli.place import command, purpose
 from touchline.cli.result import short
 from touchline.cli.run_post import Post, supervised
 from touchline.cli.run_session import accompany, who
@@ -47,7 +47,7 @@ def resumed(place: Place, name: str, message: str, *, as_json: bool, wait: bool)
     else:
         print(id)
     if not there and place.path is not None:
-        say(f"Nothing runs it yet: start `touchline worker`, or `touchline sessions follow {short(id)}`.")
+        say(f"Nothing runs it yet: start `{command('worker')}`, or `{command(f'sessions follow {short(id)}')}`.")
     return Exit.DONE
 
 
@@ -67,7 +67,7 @@ def stopped(place: Place, name: str, *, as_json: bool) -> int:
     if as_json:
         print_json("touchline.stopped/1", {"session": id, "status": record.status, "before": before})
     elif record.status == "stopped" and before != "stopped":
-        say(f"Stopped. Go on with: touchline sessions resume {short(id)}")
+        say(f"Stopped. Go on with: {command(f'sessions resume {short(id)}')}")
     elif record.ended:
         say(f"It had ended before: it is {record.status}.")
     else:

@@ -15,7 +15,7 @@ import typer
 from touchline.cli.asking import may_ask
 from touchline.cli.exits import Exit
 from touchline.cli.person import person
-from touchline.cli.place import opened, purpose
+from touchline.cli.place import command, opened, purpose
 from touchline.cli.sheet import print_facts, print_json
 from touchline.cli.terminal import say
 from touchline.errors import InputError, SpecError
@@ -55,7 +55,7 @@ def revise(place: Place, words: Sequence[str], *, repository: Path | None, model
     with opened(place) as database:
         row = _found(database, given)
         if not what.strip():
-            raise SpecError(f"{row.id}: say what to change.", hint=f"touchline spec revise {row.id} 'what to change'")
+            raise SpecError(f"{row.id}: say what to change.", hint=command(f"spec revise {row.id} 'what to change'"))
         root = repository_root(repository or row.path.parent)
         made = revise_spec(database, _asker(model), row, what, repository=root, by=person())
     _print_made(made, as_json)
@@ -81,7 +81,7 @@ def show_spec(place: Place, given: str, *, as_json: bool) -> None:
                 f"{f.path}{f' (owner: {f.owner})' if f.owner else ''}: {f.purpose}" for f in spec.modified_files
             ),
             "out of scope": "\n".join(f"- {each}" for each in spec.out_of_scope),
-            "tasks": f"{len(tasks)}; see: touchline tasks graph {row.id}",
+            "tasks": f"{len(tasks)}; see: {command(f'tasks graph {row.id}')}",
             "files": f"{row.path}\n{row.tasks_path}",
         }
     )
@@ -120,7 +120,7 @@ def approve_spec(place: Place, given: str, *, yes: bool, as_json: bool) -> None:
         print_json("touchline.spec/1", _as_json(row, *read_files(row), findings))
         return
     _print_findings(findings)
-    say(f"Approved: {spec.title}. Build it with: touchline build start {row.id}")
+    say(f"Approved: {spec.title}. Build it with: {command(f'build start {row.id}')}")
 
 
 def repository_root(given: Path | None) -> Path:
@@ -146,7 +146,7 @@ def _ask(row: SpecRow, spec: Spec, tasks: Sequence[Task], *, as_json: bool) -> N
     if as_json or not may_ask():
         raise InputError(
             "Nobody is there to be asked, so nothing was approved.",
-            hint=f"Read it: touchline spec show {row.id}. Then: touchline spec approve {row.id} --yes",
+            hint=f"Read it: {command(f'spec show {row.id}')}. Then: {command(f'spec approve {row.id} --yes')}",
         )
     say(f"{spec.title}: {len(spec.requirements)} requirements, {len(tasks)} tasks. {row.path}")
     if not typer.confirm("Approve it as the files stand?", default=False, err=True):
@@ -165,7 +165,7 @@ def _print_made(made: Made, as_json: bool) -> None:
         say(f"{draft.spec.title}: {len(draft.spec.requirements)} requirements, {len(draft.tasks)} tasks.")
         say(f"Asking the model took {tokens:,} tokens" + (f" and {cost:.4f} USD." if cost else "."))
         _print_findings(draft.findings)
-        say(f"Read it, then: touchline spec approve {row.id}")
+        say(f"Read it, then: {command(f'spec approve {row.id}')}")
     raise typer.Exit(_code(draft.findings))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from touchline.engine.dbos_engine import DbosClient, make_tables, told
-from touchline.engine.dbos_settings import POLL_SECONDS, SCHEMA, configuration, launching, silence
+from touchline.engine.dbos_polls import Glance, look_first
+from touchline.engine.dbos_settings import POLL_SECONDS, SCHEMA, configuration, engine_file, launching, silence
 from touchline.engine.workbook import DEFAULT_QUEUE, Workbook
 from touchline.errors import EngineError
 from touchline.store.database import Database
@@ -47,6 +48,7 @@ class DbosDriver(DbosClient):
         )
         self._dbos = DBOS
         self._running = Running()
+        self._glance: Glance | None = None
         self._instance = instance = DBOS(config=configuration(pool, executor, poll))
         try:
             by_clock = register(
@@ -64,6 +66,8 @@ class DbosDriver(DbosClient):
                         polling_interval_sec=poll,
                         on_conflict="always_update",
                     )
+            if place.path is not None:
+                self._glance = look_first(instance._sys_db, engine_file(place))
             self._keep_time(workbook, by_clock)
         except BaseException:
             DBOS.destroy(destroy_registry=True)
@@ -112,6 +116,8 @@ class DbosDriver(DbosClient):
 
     def close(self, *, grace: float = 0.0) -> int:
         self._dbos.destroy(destroy_registry=True, workflow_completion_timeout_sec=int(grace + 0.5))
+        if self._glance is not None:
+            self._glance.close()
         left = self.busy
         if not left:
             super().close()

@@ -106,13 +106,18 @@ def configuration(pool: sa.Engine, executor: str, poll: float) -> DBOSConfig:
     }
 
 
+def engine_file(place: Place) -> Path:
+    """Where the engine's tables are, on SQLite."""
+    return Path(place.engine_url.removeprefix("sqlite:///"))
+
+
 @contextmanager
 def launching(place: Place) -> Iterator[None]:
     """One process at a time makes the tables of a SQLite file. (On PostgreSQL the engine sees to that itself.)"""
     if place.path is None:
         yield
         return
-    path = Path(place.engine_url.removeprefix("sqlite:///"))
+    path = engine_file(place)
     path.parent.mkdir(parents=True, exist_ok=True)
     with process_lock(path.with_suffix(".lock")):
         yield
