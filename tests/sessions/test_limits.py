@@ -43,11 +43,11 @@ def test_turns_run_out(house: House) -> None:
 
 
 def test_tokens_run_out_in_the_middle_of_a_turn(house: House) -> None:
-    script = "turns:\n" + "".join(f"  - {{calls: [{{shell: echo {n}}}]}}\n" for n in range(40)) + DONE
+    script = "turns:\n" + "".join(f"  - {{delay: 0.1, calls: [{{shell: echo {n}}}]}}\n" for n in range(80)) + DONE
     story = house.run(script, tokens=5000)
     assert story.actions == ["deliver:budget_exhausted"], story.told()
     assert (story.turns[0].stopped or "").startswith("budget")
-    assert len(story.of("agent.called")) < 20
+    assert len(story.of("agent.called")) < 60, "it was stopped on the way"
 
 
 def test_money_runs_out(house: House) -> None:
