@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Touchline needs Python 3.11 or newer; give one: make PYTHON=python3.12")'
 	@echo "Once: a virtual environment in $(VENV), with what Touchline and its tests need. It takes a minute or two."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: venv

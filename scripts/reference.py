@@ -9,7 +9,9 @@ Reads the source as text, so the documentation of a field is the line under it.
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from functools import cache
 from pathlib import Path
 
 from touchline.settings.keys import Key, keys
@@ -48,6 +50,19 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(lines)
 
 
+OTHER_ENDS: list[tuple[str, ...]] = [
+    ("`cost_unknown`", "Money is limited, and the agent does not tell what it spends, so it was not continued."),
+    ("`stopped`", "A person stopped it."),
+    ("`crash_guard`", "Touchline died three times in the middle of the same turn; it was not begun again."),
+    ("`lost`", "Its workflow ended without ending it; found at the next start."),
+    (
+        "`agent_error`, `sandbox_error`, `workspace_error` and the like",
+        "A step could not be done: the error's name; `detail` has its words.",
+    ),
+    ("`internal_error`", "A fault of Touchline itself; `detail` has its words."),
+]
+
+
 EVENT_FIELDS: list[tuple[str, ...]] = [
     ("`schema`", "`touchline.event/1`"),
     ("`seq`", "its number: 1, 2, 3 and so on without a gap, in the order of commits"),
@@ -76,7 +91,16 @@ def event_row(kind: EventType) -> tuple[str, ...]:
         name = f"**`{field.name}`**" if field.required else f"`{field.name}`"
         return name if field.kind is Kind.TEXT else f"{name} ({field.kind})"
 
-    return f"`{kind.name}`", str(kind.version), ", ".join(map(told, kind.fields)) or "none"
+    name = f"`{kind.name}`" if kind.name in written_events() else f"`{kind.name}` (not yet)"
+    return name, str(kind.version), ", ".join(map(told, kind.fields)) or "none"
+
+
+@cache
+def written_events() -> frozenset[str]:
+    """The types that some module names other than to list or look them up."""
+    files = (file for file in (ROOT / "src/touchline").rglob("*.py") if file.name != "known_events.py")
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return frozenset(re.findall(r"""(?<!known_type\()["']([a-z]+\.[a-z_]+)["']""", text))
 
 
 def setting_row(key: Key) -> tuple[str, ...]:
@@ -114,7 +138,8 @@ def pages() -> dict[str, str]:
 
 Everything that happens is an event in an append-only log. `touchline events list` and `touchline events follow` show
 it; subscriptions read it, each with a cursor of its own. An event is written in the current version of its type, and
-never edited; what an older Touchline wrote is lifted to the current version when it is read.
+never edited; what an older Touchline wrote is lifted to the current version when it is read. Types marked (not yet) are
+known, and nothing writes them so far.
 
 ## Fields
 
@@ -143,13 +168,22 @@ Both files are TOML. A key that is not known is an error, with its line and what
 does not fit. `touchline config show --origin` prints what holds and where it comes from,
 `touchline config explain KEY` tells about one of them. A relative path in a file is seen from the file.
 
+What may be spent (`[budget]`, and `usd`, `tokens` and `runs_per_day` of `[build]`) a project's file can lower below the
+limit of your own file, and not raise.
+
+Three things are set by variables alone: what sessions without a build may spend in a day
+([models](models.md#limits)), the folder of kept answers (`TOUCHLINE_MODEL_CACHE`, [models](models.md#questions)), and
+where the scripted agent keeps its sessions (`TOUCHLINE_SCRIPTED_HOME`).
+
+A few numbers of `[limits]` hold in the library alone; [rules and numbers](rules.md#numbers) names them.
+
 ## Trust
 
 A repository may be a stranger's. Keys marked (trust) say what is run, with which rights, and who sees your work. In a
 project's file they count only after you agreed to them: `touchline config trust` shows them, asks, and remembers your
 answer for exactly these values of this repository, in `$XDG_STATE_HOME/touchline/trust.json`. Until then they are not
-used, and every command that would have used them says so. When one of them changes, you are asked again. In your own
-file, in the environment and as flags they always count.
+used, and every command that would have used them says so. When one of them changes, none of them counts until you agree
+anew. In your own file, in the environment and as flags they always count.
 
 {setting_tables()}
 """,
@@ -166,6 +200,10 @@ Every decision is an action with a reason.
 ## Reasons
 
 {table(("reason", "why"), reasons)}
+
+## Ends of a session that no decision came to
+
+{table(("reason", "why"), OTHER_ENDS)}
 """,
         "rules.md": f"""# Rules and numbers
 
@@ -178,11 +216,15 @@ tools are exempt, and a provider that is down is not a loop.
 
 {table(("rule", "in one sentence"), rules)}
 
-`failure_rate` and `failing_again` are only ever warnings. The others act.
+`failure_rate` and `failing_again` are only ever warnings. `same_dispatch` and `wandering` are for programs that use the
+library (`find_redispatch` and `find_wandering` in `touchline.supervision.thrash`): no run, hook or audit asks them yet.
+The others act.
 
 ## Numbers
 
-Every threshold of `supervision`. As a library, pass `Limits(...)` of your own; in `touchline decide`, give `limits`.
+Every threshold of `supervision`. As a library, pass `Limits(...)` of your own; in `touchline decide`, give `limits`;
+for runs and hooks, set [`[limits]`](settings.md#limits). `same_dispatch`, `idle_turns`, `wander_turns`, `wander_rate`
+and `warn_turns_before` hold in the library alone: nothing in a run uses them yet.
 
 {table(("name", "default", "reason"), limits)}
 """,
