@@ -65,3 +65,19 @@ def test_an_agent_that_cannot_be_started_is_a_model_error(tmp_path: Path) -> Non
     with pytest.raises(ModelError, match="cli:scripted cannot be asked") as caught:
         asker.ask(ReviewBudget(request="r"))
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("cli", ["gemini", "opencode"])
+def test_a_cli_that_can_keep_to_reading_answers_where_bubblewrap_does_not_work(
+    cli: Cli, server: RehearsalServer, tmp_path: Path
+) -> None:
+    """The turn only reads, so the CLI's own read-only mode is confinement enough, as it is in a run."""
+    home = home_for(cli, server, tmp_path)
+    home.play(f"turns:\n  - json: {ANSWER}\n")
+    refusing = tmp_path / "refusing"
+    refusing.mkdir()
+    (refusing / "bwrap").write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    (refusing / "bwrap").chmod(0o755)
+    env = {**home.env, "PATH": f"{refusing}{os.pathsep}{home.env['PATH']}"}
+    answer = asker_for(f"cli:{cli}", env=env, records=tmp_path / "records").ask(ReviewBudget(request="Task T-1."))
+    assert answer.value.verdict == "needs_changes"

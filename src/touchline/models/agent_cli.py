@@ -66,7 +66,7 @@ class AgentModel:
                     schema=prompted.schema if driver.abilities.schema else None,
                 ),
                 found,
-                level=choose(None, probe(env), driver.abilities).level,
+                level=choose(None, probe(env), driver.abilities, read_only=True).level,
                 env=env,
                 records=self._records or Path(folder) / "children",
                 raw=Path(folder) / "raw.jsonl",
