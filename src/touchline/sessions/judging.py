@@ -39,6 +39,7 @@ from touchline.supervision.contract import Content, ContractCheck
 from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, steps_of
+from touchline.supervision.limits import Limits
 from touchline.supervision.phases import missing_evidence
 from touchline.supervision.situation import Action, Decision, Situation
 from touchline.supervision.steering import pattern_report, reminder
@@ -100,20 +101,22 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
         session = session_record(connection, id)
         turns = tuple(turn for turn in turns_of_session(connection, id) if turn.number <= number)
         delivered = was_delivered(connection, session, number)
-    driver = room.driver(session.agent)
+    driver, limits = room.driver(session.agent), room.limits
     work_turn = next(turn for turn in reversed(turns) if turn.kind != "nudge" or turn.number == 1)
     evidence = evidence_of(driver, session, room.of(id), turns, judged=work_turn.number)
     ended = _ended(turns[-1], session, turns)
-    reported = reported_by(session, evidence, limits=room.limits)
+    reported = reported_by(session, evidence, limits=limits)
     if turns[-1].kind == "nudge" and ended is not Ended.LIMIT:
         ended = reported.turn.ended  # a nudge that failed changes nothing about the turn before it
-    stop = _stop(session, reported, evidence.ledger, evidence.first_call, ended, turns[-1], check=None)
+    stop = _stop(session, reported, evidence.ledger, evidence.first_call, ended, turns[-1], check=None, limits=limits)
     ledger, check = evidence.ledger, None
     checked = session.asked.check and _claims_completion(stop, reported.check)
     reader: Judge | None = None
-    if stop.confidence < room.limits.sure and not checked and not delivered:
+    if stop.confidence < limits.sure and not checked and not delivered:
         reader = judge_for(session, room.env, shown(ledger, stop, None))
-        stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=None, judge=reader)
+        stop = _stop(
+            session, reported, ledger, evidence.first_call, ended, turns[-1], check=None, judge=reader, limits=limits
+        )
         if reader is not None and reader.answers:
             with room.database.writing() as connection:
                 book(connection, reader.answers, session_id=id)
@@ -123,10 +126,12 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
             # Nothing was found out, so nothing is held against the agent.
             return {"end": "stopped"}
         ledger = with_check(ledger, check)
-        stop = _stop(session, reported, ledger, evidence.first_call, ended, turns[-1], check=check, judge=reader)
+        stop = _stop(
+            session, reported, ledger, evidence.first_call, ended, turns[-1], check=check, judge=reader, limits=limits
+        )
     situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered)
-    decision = _not_in_silence(decide(situation, limits=room.limits), situation)
-    return _judged(decision, situation, reported, check, session, evidence).to_json()
+    decision = _not_in_silence(decide(situation, limits=limits), situation)
+    return _judged(decision, situation, reported, check, session, evidence, limits=limits).to_json()
 
 
 def _ended(turn: TurnRecord, session: SessionRecord, turns: Sequence[TurnRecord]) -> Ended:
@@ -151,6 +156,7 @@ def _stop(
     last: TurnRecord,
     *,
     check: CheckRun | None,
+    limits: Limits,
     judge: Judge | None = None,
 ) -> Stop:
     if (last.stopped or "").startswith(LOOP):
@@ -169,6 +175,7 @@ def _stop(
             phase_missing=missing,
             first_call=first_call,
             judge=judge,
+            limits=limits,
         )
     if session.asked.read_only and reported.check is not None and reported.check.content is Content.COMPLETE:
         # A plan is words: it hopes, and has run nothing. What it says of the past is held against the record as ever.
@@ -290,6 +297,8 @@ def _judged(
     check: CheckRun | None,
     session: SessionRecord,
     evidence: Evidence,
+    *,
+    limits: Limits,
 ) -> Judged:
     unknown = decision.missing == (COST_UNKNOWN,)
     steps = steps_of([part for each in evidence.turns for part in each.parts])
@@ -313,5 +322,5 @@ def _judged(
         recovered_by=reported.check.recovered_by if reported.check is not None else "",
         values=dict(reported.check.values) if reported.check is not None else {},
         evidence=shown(situation.ledger, situation.stop, check),
-        analysis=pattern_report(steps, len(evidence.turns) * 2 + 1),
+        analysis=pattern_report(steps, len(evidence.turns) * 2 + 1, limits=limits),
     )
