@@ -185,6 +185,7 @@ def test_a_backup_takes_the_engines_file_along_and_can_be_restored(sqlite_url: s
     engine.close()
     (tmp_path / "safe").mkdir()
     copies = said("db", "backup", tmp_path / "safe" / "monday.db", "--database", sqlite_url)["copies"]
+    assert {Path(each["file"]).stat().st_mode & 0o777 for each in copies} == {0o600}, "as private as what it copies"
     assert [Path(copy["file"]).name for copy in copies] == ["monday.engine.db", "monday.db"]
     restored = tmp_path / "new" / "app.db"
     restored.parent.mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.sessions.house import House
 
+from touchline.sessions import room
 from touchline.sessions.asked import Asked
 from touchline.sessions.raw import prune
 from touchline.sessions.reconciling import reconcile
@@ -45,14 +46,27 @@ def test_a_session_whose_workflow_is_gone_fails_with_a_reason(house: House) -> N
     assert reconcile(house.engine, house.database).failed == ()
 
 
-def test_old_streams_are_pruned_and_those_of_open_sessions_kept(tmp_path: Path) -> None:
-    for name, age in (("old", 100), ("open", 100), ("new", 1), ("newest", 0)):
+def test_old_streams_are_pruned_and_those_of_other_sessions_kept(tmp_path: Path) -> None:
+    for name, age in (("old", 100), ("other", 100), ("new", 1), ("newest", 0)):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "turn-1.jsonl").write_bytes(b"x" * 1000)
         at = time.time() - age * 86_400
         for path in (folder / "turn-1.jsonl", folder):
             os.utime(path, (at, at))
-    assert prune(tmp_path, keep={"open"}, days=90, most=10**9) == ("old",)
-    assert prune(tmp_path, keep={"open"}, days=90, most=2000) == ("new",)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["newest", "open"]
+    ended = {"old", "new", "newest", "removed long ago"}
+    assert prune(tmp_path, ended=ended, days=90, most=10**9) == ("old",)
+    assert prune(tmp_path, ended=ended, days=90, most=1000) == ("new",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["newest", "other"]
+
+
+def test_a_process_that_begins_prunes_its_own_databases_sessions_alone(house: House, tmp_path: Path) -> None:
+    """Open ones stay, and so do those of another database in the same folder, which this one cannot know."""
+    for id, status in (("session_over", "failed"), ("session_open", "starting")):
+        row(house, id, house.ask(ANSWERS), status)
+    folder = tmp_path / "sessions"
+    for name in ("session_over", "session_open", "session_elsewhere"):
+        (folder / name).mkdir(parents=True)
+        os.utime(folder / name, (0, 0))
+    room._prune(folder, tmp_path / "workspaces", house.database)
+    assert sorted(path.name for path in folder.iterdir()) == ["session_elsewhere", "session_open"]

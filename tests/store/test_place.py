@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from touchline.engine.opening import connect_engine
 from touchline.errors import DatabaseUnreachable
+from touchline.store.migrate import open_database
 from touchline.store.place import VARIABLE, Place, find_place, normalised
 
 
@@ -31,7 +34,10 @@ def test_then_the_environment_then_the_project_then_the_user(tmp_path: Path) -> 
     data = tmp_path / "home" / "Library" / "Application Support" if sys.platform == "darwin" else tmp_path / "xdg"
     found = place(tmp_path, folder=inside, XDG_DATA_HOME=str(tmp_path / "xdg"))
     assert (found.path, found.origin) == (data / "touchline" / "app.db", "user")
-    (tmp_path / "work" / ".touchline").mkdir()
+    (tmp_path / "work" / ".touchline" / "lessons").mkdir(parents=True)
+    found = place(tmp_path, folder=inside, XDG_DATA_HOME=str(tmp_path / "xdg"))
+    assert found.origin == "user", "a folder for lessons moves no database into the repository"
+    (tmp_path / "work" / ".touchline" / "app.db").touch()
     found = place(tmp_path, folder=inside, XDG_DATA_HOME=str(tmp_path / "xdg"))
     assert (found.path, found.origin) == (tmp_path / "work" / ".touchline" / "app.db", "project")
 
@@ -141,3 +147,20 @@ def test_the_words_for_a_dump_hold_no_secret(tmp_path: Path) -> None:
     url = "postgresql+psycopg://u:s3cret@h/x?password=t0psecret&sslpassword=abc123"
     for words in (dump_command(url, tmp_path / "a"), restore_command(url, tmp_path / "a")):
         assert not any(secret in words for secret in ("s3cret", "t0psecret", "abc123"))
+
+
+def test_what_a_new_database_consists_of_is_its_owners_alone(tmp_path: Path) -> None:
+    """Agents' words and people's answers stand in it; a wide umask must not show them to everybody."""
+    before = os.umask(0o022)
+    try:
+        where = Place(url=f"sqlite:///{tmp_path / 'data' / 'app.db'}", origin="given")
+        with open_database(where.url, purpose="test") as database:
+            connect_engine(where).close()
+            with database.reading() as connection:
+                connection.execute(sa.text("SELECT 1"))
+            rights = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "data").iterdir()}
+    finally:
+        os.umask(before)
+    assert {"app.db", "app.db-wal", "engine.db"} <= set(rights)
+    assert {name: mode for name, mode in rights.items() if mode != 0o600 and not name.endswith(".lock")} == {}
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700

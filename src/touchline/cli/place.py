@@ -19,7 +19,7 @@ DatabaseOption = Annotated[
         "--database",
         metavar="ADDRESS",
         help="A SQLite file's path, or postgresql://user@host/name. Default: TOUCHLINE_DATABASE_URL, else the "
-        "setting database.url, else the project's .touchline folder, else the user's data folder.",
+        "setting database.url, else the project's .touchline/app.db, else the user's data folder.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
@@ -28,7 +28,7 @@ WHY: dict[Origin, str] = {
     "given": "named by --database",
     "environment": "named by TOUCHLINE_DATABASE_URL",
     "settings": "named by the setting database.url",
-    "project": "the project's .touchline folder",
+    "project": "the project's .touchline/app.db",
     "user": "the user's data folder",
 }
 

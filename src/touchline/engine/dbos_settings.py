@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from touchline.store.database import patience, sqlite_address
+from touchline.store.database import make_private, patience, sqlite_address
 from touchline.store.locks import process_lock
 from touchline.store.place import Place
 
@@ -118,8 +118,9 @@ def launching(place: Place) -> Iterator[None]:
         yield
         return
     path = engine_file(place)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with process_lock(path.with_suffix(".lock")):
+        make_private(path)
         yield
 
 

@@ -98,19 +98,21 @@ def usage_from_json(value: object) -> dict[str, Usage]:
 
 
 def prune(
-    folder: Path, *, keep: Collection[str], days: float = KEEP_DAYS, most: int = KEEP_BYTES, now: float | None = None
+    folder: Path, *, ended: Collection[str], days: float = KEEP_DAYS, most: int = KEEP_BYTES, now: float | None = None
 ) -> tuple[str, ...]:
-    """Remove the streams of sessions older than `days`, then the oldest until no more than `most` bytes are left.
+    """Remove the streams of `ended` sessions older than `days`, then the oldest until at most `most` bytes are left.
 
-    Those in `keep` (sessions that are not over) stay in any case. Returns whose were removed.
+    All others stay: sessions that are not over, and those of another database whose folder is the same. Returns whose
+    were removed.
     """
     moment = time.time() if now is None else now
-    found = sorted((_newest(path), path) for path in folder.iterdir()) if folder.is_dir() else []
+    there = [path for path in folder.iterdir() if path.name in ended] if folder.is_dir() else []
+    found = sorted((_newest(path), path) for path in there)
     sizes = {path: sum(f.stat().st_size for f in path.rglob("*") if f.is_file()) for _, path in found}
     left = sum(sizes.values())
     removed: list[str] = []
     for at, path in found:
-        if path.name in keep or (moment - at <= days * 86_400 and left <= most):
+        if moment - at <= days * 86_400 and left <= most:
             continue
         shutil.rmtree(path, ignore_errors=True)
         left -= sizes[path]

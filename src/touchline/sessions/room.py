@@ -127,16 +127,16 @@ def open_room(
 
 
 def _prune(folder: Path, workspaces: Path, database: Database) -> None:
-    """Old streams and their clones go when a process begins; those of sessions that are not over stay."""
+    """Old streams of this database's ended sessions go when a process begins, and their clones with them."""
     from touchline.agents.workspaces.clone import remove
     from touchline.sessions.raw import prune
     from touchline.sessions.records import ENDED
     from touchline.store.tables import sessions
 
-    query = sa.select(sessions.c.id).where(sessions.c.status.not_in(sorted(ENDED)))
+    query = sa.select(sessions.c.id).where(sessions.c.status.in_(sorted(ENDED)))
     with database.reading() as connection:
-        open_ones = set(connection.execute(query).scalars())
-    for name in prune(folder, keep=open_ones):
+        ended = set(connection.execute(query).scalars())
+    for name in prune(folder, ended=ended):
         with suppress(WorkspaceError):  # what cannot be removed is no reason not to work
             remove(workspaces / name)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from touchline.errors import InputError, StoreError
-from touchline.store.database import BUSY_SECONDS
+from touchline.store.database import BUSY_SECONDS, make_private
 from touchline.store.place import engine_file
 
 ENGINE_SUFFIX = ".engine"
@@ -93,6 +93,7 @@ def _copied(source: Path, target: Path) -> Copy:
 
 def _write(source: Path, partial: Path) -> None:
     address = f"{source.absolute().as_uri()}?mode=rw"
+    make_private(partial)
     with (
         closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as origin,
         closing(sqlite3.connect(partial)) as copy,

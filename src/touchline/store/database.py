@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -48,6 +48,7 @@ class Database:
             else:
                 _made(path.parent)
                 _refuse_read_only(path)
+                make_private(path)
         self.engine = _looking_engine(url) if only_look else _engine(url, busy_seconds)
 
     def __enter__(self) -> Database:
@@ -153,11 +154,20 @@ def _found(path: Path) -> None:
 
 def _made(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise DatabaseUnreachable(
             f"The folder {folder} cannot be made ({error.strerror}).", hint="Name another place with --database."
         ) from error
+
+
+def make_private(path: Path) -> None:
+    """A new file is its owner's alone, and so are SQLite's companions of it: agents' words stand in there.
+
+    One that is there keeps the rights that it has; where none can be made, SQLite says why.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _refuse_read_only(path: Path) -> None:

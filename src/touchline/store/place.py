@@ -1,4 +1,4 @@
-"""Where is the database? Explicit address, else the project's own folder, else the platform's data folder.
+"""Where is the database? Explicit address, else the project's own file, else the platform's data folder.
 
 Only doors call this. A process that a test started has no default place at all: test data cannot get into a
 person's database because nothing would find the way there.
@@ -54,7 +54,7 @@ def engine_file(path: Path) -> Path:
 
 
 def find_place(*, given: str | None, env: Mapping[str, str], folder: Path, home: Path) -> Place:
-    """The database to use. A project has one of its own once it has a `.touchline` folder."""
+    """The database to use. A project's own is found again, once somebody made it; a folder of lessons is none."""
     if given:
         return Place(url=normalised(given), origin="given")
     if env.get(VARIABLE):
@@ -64,7 +64,7 @@ def find_place(*, given: str | None, env: Mapping[str, str], folder: Path, home:
             "A test has no default database.", hint=f"Give the address: --database or {VARIABLE}."
         )
     for place in (folder, *folder.parents):
-        if (place / ".touchline").is_dir():
+        if (place / ".touchline" / "app.db").is_file():
             return Place(url=f"sqlite:///{place / '.touchline' / 'app.db'}", origin="project")
     return Place(url=f"sqlite:///{data_folder(env, home) / 'app.db'}", origin="user")
 
