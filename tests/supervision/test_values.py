@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import touchline
 from touchline.supervision.facts import Call, Turn, Usage
-from touchline.supervision.values import Literal, as_dict, assert_never, field, names_of, replace, value
+from touchline.supervision.values import BY_HAND, Literal, as_dict, assert_never, field, names_of, replace, value
 
 Colour = Literal["red", "green"]
 
@@ -141,3 +141,33 @@ print(sorted({{"dataclasses", "inspect", "typing", "re", "json"}} & set(sys.modu
 """
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_made_by_hand_or_compiled_it_is_the_same_value() -> None:
+    @value
+    class Thing:
+        name: str
+        count: int = 0
+        parts: tuple[str, ...] = field(default_factory=tuple)
+
+    by_hand = Thing(name="a", count=2)
+    told = str(inspect.signature(Thing))
+    many = [Thing(name="a", count=2) for _ in range(3 * BY_HAND)]
+    assert by_hand == many[-1]
+    assert (many[-1].parts, many[-1].count) == ((), 2)
+    assert Thing.__init__.__code__.co_kwonlyargcount == 3, "who makes many gets the compiled one"
+    assert str(inspect.signature(Thing)) == told
+    assert list(inspect.signature(Thing).parameters) == ["name", "count", "parts"]
+
+
+@pytest.mark.parametrize("wrong", [{}, {"count": 1}, {"name": "a", "odd": 1}])
+def test_what_does_not_fit_is_refused_by_the_first_value_too(wrong: dict[str, Any]) -> None:
+    @value
+    class Thing:
+        name: str
+        count: int = 0
+
+    with pytest.raises(TypeError, match="keyword"):
+        Thing(**wrong)
+    with pytest.raises(TypeError, match="positional"):
+        Thing("a")  # type: ignore[call-arg]

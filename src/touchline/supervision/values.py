@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     def value(cls: type[T]) -> type[T]: ...
 
 
+BY_HAND = 12
+
+
 class _Made:
     """A default that is made anew for each value."""
 
@@ -103,6 +106,32 @@ def _plain(held: Any) -> Any:
 
 
 def _init(cls: type[Any]) -> FunctionType:
+    """For the first few values of a class by hand; compiled for who makes many. In a hook, compiling was a tenth."""
+    setters = {name: cls.__dict__[name].__set__ for name in cls.__slots__}
+    defaults: dict[str, Any] = cls.__value_defaults__
+    needed = setters.keys() - defaults.keys()
+    left = BY_HAND
+
+    def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807 - it becomes the class's
+        nonlocal left
+        left -= 1
+        if left < 0 or args or not setters.keys() >= given.keys() >= needed:
+            # What does not fit is told as Python tells it.
+            cls.__init__ = compiled = _compiled_init(cls)
+            compiled(self, *args, **given)
+            return
+        for name, put in setters.items():
+            if name in given:
+                put(self, given[name])
+            else:
+                default = defaults[name]
+                put(self, default.make() if type(default) is _Made else default)
+
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    return __init__  # type: ignore[return-value]
+
+
+def _compiled_init(cls: type[Any]) -> FunctionType:
     known: dict[str, Any] = {f"set_{name}": cls.__dict__[name].__set__ for name in cls.__slots__}
     taken, lines = [], []
     for name in cls.__slots__:
@@ -121,6 +150,13 @@ def _init(cls: type[Any]) -> FunctionType:
     written = _written(cls, "__init__", f"self{stars}{', '.join(taken)}", "\n".join(lines) or " pass", known)
     written.__annotations__ = {**cls.__annotations__, "return": "None"}
     return written
+
+
+def _signature(cls: type[Any]) -> Any:
+    from inspect import signature
+
+    told = signature(_compiled_init(cls))
+    return told.replace(parameters=[each for name, each in told.parameters.items() if name != "self"])
 
 
 def _eq(cls: type[Any]) -> FunctionType:
@@ -190,6 +226,7 @@ def _restore(self: Any, state: list[Any]) -> None:
 _MAKE: Any = type("_Make", (), {"__repr__": lambda _: "<made anew>"})()
 _METHODS: dict[str, Callable[[type[Any]], Any]] = {
     "__init__": _init,
+    "__signature__": _signature,
     "__eq__": _eq,
     "__hash__": _hash,
     "__repr__": _repr,
