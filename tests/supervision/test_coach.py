@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from touchline.supervision.coach import Coaching, Plan, coach
 from touchline.supervision.evidence import Command, Ledger, Weakened, Write
 from touchline.supervision.phases import phases
@@ -94,6 +96,23 @@ def test_an_uncertain_plan_is_only_pointed_at() -> None:
         said = coach(STATUS, phase=phases()["build"], plan=Plan(path="plans/search.md", text=text))
         assert said.tier == "pointer"
         assert "plans/search.md" in said.text
+
+
+@pytest.mark.parametrize(
+    ("text", "tier", "quoted"),
+    [
+        ("## Success Criteria\n- p95 under 50 ms {sic}\n", "criteria", "- p95 under 50 ms {sic}"),
+        ("no criteria here", "pointer", "Please read them there"),
+        (None, "pointer", "Please read them there"),
+    ],
+)
+def test_a_plan_counts_without_a_phase_too(text: str | None, tier: str, quoted: str) -> None:
+    said = coach(STATUS, plan=Plan(path="plans/search.md", text=text))
+    assert said.tier == tier
+    assert said.text.startswith("[System Coach]")
+    assert "plans/search.md" in said.text
+    assert quoted in said.text
+    assert "phase" not in said.text
 
 
 def test_without_a_plan_the_phase_gives_its_hint() -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from touchline.errors import ModelError, TouchlineError
 from touchline.models.booking import book
+from touchline.sessions.plans import plan_text
 from touchline.sessions.records import SessionRecord, session_record
-from touchline.sessions.review_request import plan_text
 from touchline.sessions.room import Room
 from touchline.supervision.situation import Reason
 

@@ -5,8 +5,6 @@ Everything that is not a fact of the machine is decided in `supervision`; here t
 
 from __future__ import annotations
 
-import os
-import stat
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -22,6 +20,7 @@ from touchline.sessions.checks import CheckRun, run_check, with_check
 from touchline.sessions.delivering import was_delivered
 from touchline.sessions.events import about
 from touchline.sessions.evidence import Evidence, evidence_of, shown
+from touchline.sessions.plans import plan_of
 from touchline.sessions.reading import Judge, judge_for
 from touchline.sessions.records import SessionRecord, TurnRecord, session_record, turns_of_session
 from touchline.sessions.reporting import Reported, reported_by
@@ -34,7 +33,6 @@ from touchline.sessions.watching import BUDGET, LOOP
 from touchline.store.append import append
 from touchline.store.tables import turns as turns_table
 from touchline.supervision.budgets import unknown_cost
-from touchline.supervision.coach import Plan
 from touchline.supervision.contract import Content, ContractCheck
 from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
@@ -48,7 +46,6 @@ from touchline.supervision.stops import Kind, Stop
 
 COST_UNKNOWN = "cost_unknown"
 """Money is limited and the CLI does not tell what it spends: going on would be spending in silence."""
-_PLAN_CHARACTERS = 200_000
 _OF_DEEDS = frozenset({"hedged_only", "no_proof_shown"})
 """Why words alone are no completion, which is not asked of who may only read and plan."""
 _GOES_ON = frozenset({Action.CONTINUE, Action.STEER, Action.NUDGE, Action.RETRY, Action.REVIEW})
@@ -231,7 +228,7 @@ def _situation(
 ) -> Situation:
     asked, state = session.asked, session.state
     thrash = thrash_from_json(state.thrash)
-    work = work_of(state.work, task=asked.task, phase=asked.in_phase, plan=_plan(session), workflow_id=session.job)
+    work = work_of(state.work, task=asked.task, phase=asked.in_phase, plan=plan_of(session), workflow_id=session.job)
     told = thrash_from_json(state.reminded)
     if thrash is not None and told is not None and reminder(thrash, reminded=told) is None:
         # It was told in mid-turn and went on: the next rung is not to tell it again.
@@ -251,31 +248,6 @@ def _situation(
         thrash=thrash,
         work=work,
     )
-
-
-def _plan(session: SessionRecord) -> Plan | None:
-    """The plan as it is now. One that leads out of the workspace by a link is not read."""
-    path = session.asked.plan
-    if path is None:
-        return None
-    workspace = Path(session.workspace)
-    place = Path(path) if Path(path).is_absolute() else workspace / path
-    try:
-        if not Path(path).is_absolute() and not place.resolve().is_relative_to(workspace.resolve()):
-            return Plan(path=path)
-        with open(place, encoding="utf-8", errors="replace", opener=_plain) as file:
-            return Plan(path=path, text=file.read(_PLAN_CHARACTERS))
-    except OSError:
-        return Plan(path=path)
-
-
-def _plain(path: str, flags: int) -> int:
-    """A plain file and nothing else: a pipe that the agent put in its place would be waited on for ever."""
-    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(f"{path} is no plain file.")
-    return handle
 
 
 def _not_in_silence(decision: Decision, situation: Situation) -> Decision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from touchline.agents.prompts import prepared
+from touchline.sessions.plans import with_plan
 from touchline.sessions.records import SessionRecord
 from touchline.sessions.state import Order
 from touchline.supervision.contract import Contract
@@ -18,7 +19,7 @@ def prompt_of(session: SessionRecord, order: Order, contract: Contract | None, *
         # An order that was meant for a session which is not there any more would not say what the task is.
         task = order.message if order.kind == "first" or order.fresh else f"{asked.task}\n\n{order.message}"
         return prepared(
-            task,
+            with_plan(task, session),
             workspace=Path(session.workspace),
             folders=tuple(map(Path, asked.folders)),
             read_only=asked.read_only,

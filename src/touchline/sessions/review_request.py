@@ -6,13 +6,13 @@ Calls come from the raw streams: a reviewer who sees only prompts and closing wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from touchline.agents.environment import secrets_in
 from touchline.agents.redaction import Redactor
+from touchline.sessions.plans import plan_text
 from touchline.sessions.raw import heard
 from touchline.sessions.records import SessionRecord, turns_of_session
 from touchline.sessions.room import Room
@@ -25,7 +25,6 @@ _CALLS = 40
 _COMMAND = 300
 _LINES = 6
 _CHARACTERS = 700
-_PLAN_CHARACTERS = 20_000
 
 
 def request_for(room: Room, connection: sa.Connection, session: SessionRecord, judged: Mapping[str, Any]) -> Request:
@@ -45,22 +44,6 @@ def request_for(room: Room, connection: sa.Connection, session: SessionRecord, j
         context=[Message(role=m.role, text=redact(m.text)) for m in _context(room, session, turns)],
         streak=session.state.streak,
     )
-
-
-def plan_text(session: SessionRecord) -> str:
-    """The plan's words, or its path with the reason why they cannot be read. A link that leads out is not followed."""
-    path = session.asked.plan
-    if not path:
-        return ""
-    workspace = Path(session.workspace)
-    place = Path(path) if Path(path).is_absolute() else workspace / path
-    try:
-        if not Path(path).is_absolute() and not place.resolve().is_relative_to(workspace.resolve()):
-            return f"{path} (it leads out of the workspace and was not read)"
-        with place.open(encoding="utf-8", errors="replace") as file:
-            return file.read(_PLAN_CHARACTERS)
-    except OSError as error:
-        return f"{path} (it cannot be read: {error.strerror})"
 
 
 def _context(room: Room, session: SessionRecord, turns: Any) -> Iterator[Message]:

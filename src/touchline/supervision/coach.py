@@ -1,7 +1,7 @@
 """How is a decision worded for the agent?
 
-Three tiers: why a completion was not accepted; what the phase counts as done; a plain `continue` when there is
-nothing certain to say. The words are in `coach.toml`. The coach never decides: it words what was decided.
+Three tiers: why a completion was not accepted; what the plan or the phase counts as done; a plain `continue` when
+there is nothing certain to say. The words are in `coach.toml`. The coach never decides: it words what was decided.
 """
 
 from __future__ import annotations
@@ -69,19 +69,21 @@ def coach(
     if stop.rejected:
         body = _rejection(stop, ledger or Ledger(), phase, rejections_before > 0, words)
         return Coaching(tier="rejection", text=f"{words['prefix']} {body}")
-    if phase is not None:
-        tier, body = _phase(phase, plan, words, limits)
+    if plan is not None:
+        tier, body = _by_plan(plan, phase, words, limits)
         return Coaching(tier=tier, text=f"{words['prefix']} {body}")
+    if phase is not None:
+        body = words["phase"]["hint"].format(phase=phase.name, hint=phase.hint)
+        return Coaching(tier="hint", text=f"{words['prefix']} {body}")
     return Coaching(tier="plain", text=words["plain"])
 
 
-def _phase(phase: Phase, plan: Plan | None, words: Mapping[str, Any], limits: Limits) -> tuple[Tier, str]:
-    if plan is None:
-        return "hint", words["phase"]["hint"].format(phase=phase.name, hint=phase.hint)
+def _by_plan(plan: Plan, phase: Phase | None, words: Mapping[str, Any], limits: Limits) -> tuple[Tier, str]:
+    say, named = (words["plan"], {}) if phase is None else (words["phase"], {"phase": phase.name})
     criteria = success_criteria(plan.text, limit=limits.criteria_chars) if plan.text is not None else None
     if criteria is None:
-        return "pointer", words["phase"]["pointer"].format(phase=phase.name, path=plan.path)
-    return "criteria", words["phase"]["criteria"].format(phase=phase.name, path=plan.path, criteria=criteria)
+        return "pointer", say["pointer"].format(path=plan.path, **named)
+    return "criteria", say["criteria"].format(path=plan.path, criteria=criteria, **named)
 
 
 def _rejection(stop: Stop, ledger: Ledger, phase: Phase | None, again: bool, words: Mapping[str, Any]) -> str:
