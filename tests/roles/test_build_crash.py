@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from tests.engine.zygote import Zygote
-from tests.roles.yard import Yard, code_turns, opened, sh, task
+from tests.roles.yard import Yard, code_turns, opened, plan_turns, sh, task
 from tests.sessions.house import alive, place_of
 
-from touchline.roles.build.rows import build_row
+from touchline.roles.build.rows import TaskRow, build_row
 from touchline.roles.specification.keeping import find_spec
 from touchline.store.fault_points import FAULT_POINTS
 from touchline.store.log_tables import outbox
@@ -33,6 +33,7 @@ TASKS = (
 )
 DONE = '{text: "Reply ${number}: it is done, and the check passes with exit code 0.\\n${marker}"}'
 """Never the same words twice: that would be a loop."""
+PLAN = "Reply ${number}, the plan: write the file, run its check.\\n${marker}"
 
 
 def tries(file: str, content: str, check: str) -> tuple[str, ...]:
@@ -45,12 +46,21 @@ SCRIPT = (
     + code_turns("T-002", *tries("b.py", "x = 1\\n", TASKS[1].check.command))
     + code_turns("T-003", *tries("c.py", "import a, b\\ntotal = a.x + b.x\\n", TASKS[2].check.command))
 )
+REVIEWS = """
+- {question: review_plan, when: "a first draft", answer: {verdict: needs_changes, guidance: "Name the check."}}
+- {question: review_plan, answer: {verdict: approved}}
+- {question: review_code, answer: {verdict: approved}}
+"""
+PLANNED = SCRIPT + "".join(
+    plan_turns(each.id, "Reply ${number}, a first draft: write it.") + f'      - text: "{PLAN}"\n' * 4 for each in TASKS
+)
 CHAINS = {
     "the build's own steps": ["build.fetched", "build.merged", "build.advanced", "build.task_done:2"],
     # A rejected turn first: a kill in the middle of it may cost the very reply that would be rejected.
     "a session begins": ["session.acting", "session.asked", "session.turn_begun", "session.judged"],
     "a turn": ["session.turn_heard:2", "session.turn_over", "session.collected:2"],
     "a session ends": ["session.turn_ended:2", "session.delivering", "session.sent:2"],
+    "plans and reviews": ["build.reviewed", "session.turn_over:2", "build.reviewed:2", "build.reviewed:3"],
     "the engine": [
         "workflow.starting",
         "transaction.committed:2",
@@ -62,11 +72,12 @@ KILLS = int(os.environ.get("TOUCHLINE_BUILD_KILLS", "4"))
 """How often a build is killed at random times; more in `make soak`."""
 
 
-def play(folder: str) -> int:
+def play(folder: str, planned: bool = False) -> int:
     """In a process of its own: start the build if it is not there, and wait until it has ended."""
     with opened(Path(folder)) as yard:
         if not _known(yard):
-            yard.start(TASKS, SCRIPT, id=ID, plan=False)
+            judge = yard.answers(REVIEWS) if planned else ""
+            yard.start(TASKS, PLANNED if planned else SCRIPT, id=ID, plan=planned, judge=judge)
         yard.end(ID, seconds=150)
         jobs = [yard.build(ID).job, *(row.job for row in yard.tasks(ID).values())]
         yard.until(
@@ -103,8 +114,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def killed(zygote: Zygote, folder: Path, fault: str) -> None:
-    assert zygote.run("tests.roles.test_build_crash.play", folder=str(folder), fault=fault) == -9, f"not at {fault}"
+def killed(zygote: Zygote, folder: Path, fault: str, *, planned: bool = False) -> None:
+    code = zygote.run("tests.roles.test_build_crash.play", folder=str(folder), planned=planned, fault=fault)
+    assert code == -9, f"not at {fault}"
     assert _gone(folder), f"left over after {fault}: {alive(folder)}"
 
 
@@ -117,9 +129,9 @@ def _gone(folder: Path) -> bool:
     return True
 
 
-def finished(zygote: Zygote, folder: Path) -> None:
+def finished(zygote: Zygote, folder: Path, *, planned: bool = False) -> None:
     """Let it come to its end, and look at everything that a kill could have spoiled."""
-    assert zygote.run("tests.roles.test_build_crash.play", folder=str(folder)) == 0
+    assert zygote.run("tests.roles.test_build_crash.play", folder=str(folder), planned=planned) == 0
     assert _gone(folder)
     with open_database(place_of(folder).url, purpose="test") as database:
         yard = Yard(folder=folder, repo=folder / "repo", engine=None, database=database)  # type: ignore[arg-type]
@@ -140,12 +152,31 @@ def finished(zygote: Zygote, folder: Path) -> None:
             parcels = connection.execute(outbox.select()).mappings().all()
             text = find_spec(connection, build_row(connection, ID).spec_id or "").tasks_path.read_text()
         assert {row["status"] for row in parcels} == {"sent"}
-        assert len({row["key"] for row in parcels}) == len(parcels) == 3, "one delivery per session"
+        sent_back = _reviewed_once(yard, tasks, planned=planned)
+        worked = len(tasks) * (2 if planned else 1) + sent_back
+        assert len({row["key"] for row in parcels}) == len(parcels) == worked, (
+            "one delivery per session and each return"
+        )
         assert text.count("status: complete") == 3
         assert text.count(": complete after 1 attempt(s)") == 3, "one line per task in the log"
         assert yard.git("status", "--porcelain") == "M README.md\n?? dirty.txt"
         assert yard.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
         assert (folder / "repo" / "README.md").read_text() == "Changed, and not committed.\n"
+
+
+def _reviewed_once(yard: Yard, tasks: dict[str, TaskRow], *, planned: bool) -> int:
+    """Each plan and each change was read and counted once. Returns how many were sent back to their author."""
+    kept = [(row.id, each["of"], each["verdict"]) for row in tasks.values() for each in row.data.get("reviews", ())]
+    told = [
+        (event.ids.task, event.payload["verdict"]) for event in yard.events(ID, "review.completed") if event.ids.task
+    ]
+    assert sorted(told) == sorted((task, verdict) for task, _, verdict in kept)
+    verdict = "approved" if planned else "unreviewed"
+    for id in (row.id for row in tasks.values()):
+        assert kept.count((id, "code", verdict)) == 1, kept
+        assert kept.count((id, "plan", "approved")) == int(planned), kept
+        assert kept.count((id, "plan", "needs_changes")) <= 1, kept
+    return sum(verdict == "needs_changes" for _, _, verdict in kept)
 
 
 def test_every_fault_point_of_builds_and_sessions_is_killed_at() -> None:
@@ -155,9 +186,10 @@ def test_every_fault_point_of_builds_and_sessions_is_killed_at() -> None:
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_killed_again_and_again_it_goes_on_where_it_was(zygote: Zygote, folder: Path, chain: str) -> None:
+    planned = chain == "plans and reviews"
     for fault in CHAINS[chain]:
-        killed(zygote, folder, fault)
-    finished(zygote, folder)
+        killed(zygote, folder, fault, planned=planned)
+    finished(zygote, folder, planned=planned)
 
 
 def test_killed_at_any_time(zygote: Zygote, folder: Path) -> None:

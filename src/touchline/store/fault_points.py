@@ -40,6 +40,7 @@ FAULT_POINTS: Final[dict[str, str]] = {
     "child.started": "a child process runs",
     "child.finished": "a child process ended, its result is not recorded",
     "build.fetched": "the build's own repository has the commit it begins with, its branch is not set",
+    "build.reviewed": "a plan or a change is read and the review kept, its step is not recorded",
     "build.merged": "a task's commit is made and validated, the branch does not have it yet",
     "build.advanced": "the branch has the task's commit, the task's row does not say so yet",
     "build.task_done": "the task's row says complete, its file tasks.md does not",

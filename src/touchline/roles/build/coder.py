@@ -144,7 +144,8 @@ class _Work:
     def _read(self, name: str, work: Callable[..., Any], what: str) -> dict[str, Any]:
         """A review. A reviewer who is configured and cannot be asked is waited for: nothing passes while he is away."""
         for outages in range(REVIEWS + 1):
-            read = self._step(name + (f" again {outages}" if outages else ""), work, self.id, what)
+            step = name + (f" again {outages}" if outages else "")
+            read = self._step(step, work, self.id, f"{self.flow.id} {step}", what)
             if not read.get("away"):
                 return dict(read)
             if outages < REVIEWS:

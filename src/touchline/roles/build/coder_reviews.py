@@ -4,6 +4,7 @@ One that is configured and cannot be asked is `away`: its word is wanted, so not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from touchline.roles.build import prompting
@@ -13,50 +14,65 @@ from touchline.roles.build.site import conventions_of, judge_of, rows_of, worksh
 from touchline.roles.build.states import State
 from touchline.roles.review.code import Reviewed, record_review, review_code, review_plan
 from touchline.sessions.room import Room
+from touchline.store.fault_points import fault_point
 
 
-def read_plan(room: Room, id: str, plan: str) -> dict[str, Any]:
-    """The plan, read by the architect and kept with the task."""
+def read_plan(room: Room, id: str, key: str, plan: str) -> dict[str, Any]:
+    """The plan, read by the architect and kept with the task. The same `key` is the same reading, asked for once."""
     build, _ = rows_of(room, id)
     with room.database.writing() as connection:
         row = enter(connection, id, State.PLAN_REVIEW, plan=plan)
-    read = review_plan(
-        task=_told(row),
-        plan=plan,
-        conventions=conventions_of(build, room),
-        env=room.env,
-        author=build.settings.model or "",
-        line=judge_of(build, room),
-    )
-    return _kept(room, build, row, "plan", read)
+
+    def read() -> Reviewed:
+        return review_plan(
+            task=_told(row),
+            plan=plan,
+            conventions=conventions_of(build, room),
+            env=room.env,
+            author=build.settings.model or "",
+            line=judge_of(build, room),
+        )
+
+    return _kept(room, build, row, "plan", key, read)
 
 
-def read_change(room: Room, id: str, head: str) -> dict[str, Any]:
-    """The change, read by somebody other than its author."""
+def read_change(room: Room, id: str, key: str, head: str) -> dict[str, Any]:
+    """The change, read by somebody other than its author. The same `key` is the same reading, asked for once."""
     build, _ = rows_of(room, id)
     with room.database.writing() as connection:
         row = enter(connection, id, State.CODE_REVIEW)
-    checks = [f"{each['command']}: {each['outcome']}. {each['why']}" for each in row.data.get("checks", ())]
-    read = review_code(
-        task=_told(row),
-        diff=workshop_of(build, room).diff(row.data["base"], head),
-        checks="\n".join(checks),
-        conventions=conventions_of(build, room),
-        env=room.env,
-        author=build.settings.model or "",
-        line=judge_of(build, room),
-    )
-    return _kept(room, build, row, "code", read)
+
+    def read() -> Reviewed:
+        checks = [f"{each['command']}: {each['outcome']}. {each['why']}" for each in row.data.get("checks", ())]
+        return review_code(
+            task=_told(row),
+            diff=workshop_of(build, room).diff(row.data["base"], head),
+            checks="\n".join(checks),
+            conventions=conventions_of(build, room),
+            env=room.env,
+            author=build.settings.model or "",
+            line=judge_of(build, room),
+        )
+
+    return _kept(room, build, row, "code", key, read)
 
 
-def _kept(room: Room, build: BuildRow, row: TaskRow, kind: Literal["plan", "code"], read: Reviewed) -> dict[str, Any]:
-    with room.database.writing() as connection:
-        record_review(connection, read, kind=kind, task_id=row.id, build_id=row.build_id)
-        before = task_row(connection, row.id, lock=True).data.get("reviews", ())
-        keep_data(connection, row.id, reviews=[*before, {"of": kind, **read.to_json()}])
+def _kept(
+    room: Room, build: BuildRow, row: TaskRow, kind: Literal["plan", "code"], key: str, read: Callable[[], Reviewed]
+) -> dict[str, Any]:
+    """A reading that was kept before a crash is neither paid for nor counted again."""
+    told = next((each for each in row.data.get("reviews", ()) if each.get("key") == key), None)
+    if told is None:
+        found = read()
+        told = {"of": kind, "key": key, **found.to_json()}
+        with room.database.writing() as connection:
+            record_review(connection, found, kind=kind, task_id=row.id, build_id=row.build_id)
+            before = task_row(connection, row.id, lock=True).data.get("reviews", ())
+            keep_data(connection, row.id, reviews=[*before, told])
+        fault_point("build.reviewed")
     what = "plan" if kind == "plan" else "change"
-    away = read.verdict == "unreviewed" and bool(judge_of(build, room))
-    return {**read.to_json(), "away": away, "message": prompting.text("changes_wanted", what=what, words=read.words)}
+    away = told["verdict"] == "unreviewed" and bool(judge_of(build, room))
+    return {**told, "away": away, "message": prompting.text("changes_wanted", what=what, words=told["words"])}
 
 
 def _told(row: TaskRow) -> str:
