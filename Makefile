@@ -34,7 +34,7 @@ demo: venv
 
 test: venv
 	@scripts/test-tools
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@scripts/test
 
 soak: venv
 	@scripts/test-tools
