@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from touchline.roles.specification.spec import PlannedFile, Requirement, Spec
 from touchline.roles.specification.spec_file import read_spec, with_head, write_spec
 from touchline.roles.specification.task import Task, TaskAction, TaskCheck
 from touchline.roles.specification.tasks_file import TasksFile, read_tasks, with_line, with_status, write_tasks
+from touchline.roles.specification.writing import write_whole
 
 TASKS = TasksFile(
     title="Notes: tasks",
@@ -273,3 +275,14 @@ class TestChecking:
             ("warning", "T-001"),
             ("warning", "notes/model.py"),
         }
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_keeps_its_line_ends_when_a_status_is_written_into_it(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "tasks.md"
+    path.write_text(write_tasks(TASKS), newline=end)
+    write_whole(path, with_status(path.read_text(), "T-001", "complete"))
+    written = path.read_bytes()
+    assert b"status: complete" in written
+    assert written.count(b"\n") == written.count(end.encode())
+    assert read_tasks(path.read_text()).tasks[0].status == "complete"

@@ -107,9 +107,10 @@ def write_files(folder: Path, spec: Spec, tasks: tuple[Task, ...]) -> tuple[Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file in one step: a reader sees the old text or the new, never a part."""
+    """Replace a file in one step: a reader sees the old text or the new, never a part. Its line ends stay its own."""
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
+    crlf = path.exists() and b"\r\n" in path.read_bytes()
+    part.write_text(text, encoding="utf-8", newline="\r\n" if crlf else "\n")
     part.replace(path)
 
 
