@@ -223,8 +223,8 @@ The others act.
 ## Numbers
 
 Every threshold of `supervision`. As a library, pass `Limits(...)` of your own; in `touchline decide`, give `limits`;
-for runs and hooks, set [`[limits]`](settings.md#limits). `same_dispatch`, `idle_turns`, `wander_turns`, `wander_rate`
-and `warn_turns_before` hold in the library alone: nothing in a run uses them yet.
+for runs and hooks, set [`[limits]`](settings.md#limits). `same_dispatch`, `idle_turns`, `wander_turns` and
+`wander_rate` hold in the library alone: nothing in a run uses them yet.
 
 {table(("name", "default", "reason"), limits)}
 """,

@@ -172,6 +172,11 @@ class House:
             time.sleep(0.02)
         return story
 
+    def prompts(self, story: Story) -> list[str]:
+        """What the scripted agent's process was told, word for word."""
+        memory = self.folder / "scripted" / "sessions" / f"{story.session.cli_session_id}.jsonl"
+        return [said["user"] for said in map(json.loads, memory.read_text().splitlines()) if "user" in said]
+
     def story(self, id: str) -> Story:
         return story_of(self.database, id)
 

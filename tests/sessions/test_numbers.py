@@ -20,7 +20,7 @@ ANNOUNCES = "I looked at part 1. Next I will look at another one."
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    limits = replace(FAST, sure=0.9, failure_window=4, failure_rate=0.2)
+    limits = replace(FAST, sure=0.9, failure_window=4, failure_rate=0.2, warn_turns_before=1)
     with opened(tmp_path_factory.mktemp("strict"), limits=limits) as made:
         yield made
 
@@ -55,3 +55,12 @@ def test_the_analysis_for_a_reviewer_counts_with_the_numbers_that_were_set(stric
     finally:
         del REVIEWERS["eve"]
     assert "High tool failure rate: 1/4 tool calls failed (25%)" in asked[0]
+
+
+def test_the_warning_before_the_last_turns_comes_as_early_as_was_set(strict: House) -> None:
+    READERS["eve"] = lambda _: Reading(verdict=Verdict(kind=Kind.STATUS, confidence=0.95))
+    try:
+        story = strict.run("turns:\n" + f'  - text: "{ANNOUNCES}"\n' * 3, reviewer="eve", turns=3)
+    finally:
+        del READERS["eve"]
+    assert ["turns for this task" in words for words in strict.prompts(story)] == [False, False, True], story.told()

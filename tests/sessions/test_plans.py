@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.sessions.house import House, Story, opened
+from tests.sessions.house import House, opened
 
 from touchline.sessions.plans import plan_of, plan_text
 from touchline.sessions.reviewing import REVIEWERS, Case, Opinion
@@ -32,15 +31,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield made
 
 
-def prompts(house: House, story: Story) -> list[str]:
-    """What the agent's process was told, word for word."""
-    memory = (house.folder / "scripted" / "sessions" / f"{story.session.cli_session_id}.jsonl").read_text()
-    return [said["user"] for said in map(json.loads, memory.splitlines()) if "user" in said]
-
-
 def test_an_agent_is_told_where_the_plan_is_and_later_what_it_counts_as_done(house: House) -> None:
     story = house.run(HALF_WAY, plan="plans/sums.md", turns=2)
-    first, second = prompts(house, story)
+    first, second = house.prompts(story)
     assert first.startswith("Write the sum function.\n\nThe plan of this task is plans/sums.md in the workspace.")
     assert "the sum of nothing is 0" not in first, "it is there to be read"
     assert second.startswith("[System Coach]")
@@ -51,7 +44,7 @@ def test_an_agent_is_told_where_the_plan_is_and_later_what_it_counts_as_done(hou
 def test_a_plan_that_the_agent_cannot_open_is_told_word_for_word(house: House, tmp_path: Path) -> None:
     (tmp_path / "sums.md").write_text(PLAN)
     story = house.run(HALF_WAY, plan=str(tmp_path / "sums.md"), turns=2)
-    first, second = prompts(house, story)
+    first, second = house.prompts(story)
     assert PLAN.strip() in first
     assert "The plan of this task, sums.md, lies outside of the workspace." in first
     assert str(tmp_path) not in first + second, "a path that it cannot open would only be tried"
@@ -60,7 +53,7 @@ def test_a_plan_that_the_agent_cannot_open_is_told_word_for_word(house: House, t
 
 def test_a_long_plan_is_cut_and_says_so(house: House, tmp_path: Path) -> None:
     (tmp_path / "long.md").write_text("a" * 30_000 + "\n## Success Criteria\n\n- it is short\n")
-    first, second = prompts(house, house.run(HALF_WAY, plan=str(tmp_path / "long.md"), turns=2))
+    first, second = house.prompts(house.run(HALF_WAY, plan=str(tmp_path / "long.md"), turns=2))
     assert first.count("a" * 20_000) == 1
     assert "[cut here, after 20,000 characters]" in first
     assert "- it is short" not in first
@@ -78,7 +71,7 @@ def test_an_absolute_path_into_the_workspace_is_a_path_in_the_workspace(house: H
 @pytest.mark.parametrize("path", ["leads-out.md", "../../../../etc/hostname", "no-such-plan.md"])
 def test_a_plan_that_is_not_there_or_leads_out_is_neither_read_nor_spoken_of(house: House, path: str) -> None:
     story = house.run(HALF_WAY, plan=path, turns=2)
-    first, _ = prompts(house, story)
+    first, _ = house.prompts(story)
     assert "plan" not in first
     plan = plan_of(story.session)
     assert plan is not None
@@ -104,4 +97,4 @@ def test_a_pipe_in_the_place_of_the_plan_does_not_keep_a_reviewer_waiting(house:
 
 def test_a_conversation_that_begins_anew_is_told_of_the_plan_again(house: House) -> None:
     story = house.run(HALF_WAY, plan="plans/sums.md", turns=2, agent="forgetful")
-    assert "The plan of this task is plans/sums.md in the workspace." in prompts(house, story)[0], story.told()
+    assert "The plan of this task is plans/sums.md in the workspace." in house.prompts(story)[0], story.told()

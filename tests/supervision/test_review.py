@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from touchline.errors import ReviewError
+from touchline.supervision.limits import Limits
 from touchline.supervision.review import (
     Message,
     Request,
@@ -38,18 +39,15 @@ REQUEST = Request(
 
 
 @pytest.mark.parametrize(
-    ("origin", "used", "expected"),
-    [
-        ("planning", 7, "free"),
-        ("planning", 8, "warned"),
-        ("planning", 10, "review"),
-        ("coding", 9, "free"),
-        ("coding", 10, "warned"),
-        ("coding", 12, "review"),
-    ],
+    ("used", "allowed", "expected"),
+    [(7, 10, "free"), (8, 10, "warned"), (9, 10, "warned"), (10, 10, "review"), (11, 10, "review"), (9, 12, "free")],
 )
-def test_stages(origin: str, used: int, expected: str) -> None:
-    assert stage(origin, used) == expected  # type: ignore[arg-type]
+def test_stages(used: int, allowed: int, expected: str) -> None:
+    assert stage(used, allowed) == expected
+
+
+def test_how_many_turns_before_the_limit_the_warning_comes_can_be_set() -> None:
+    assert [stage(used, 4, Limits(warn_turns_before=0)) for used in (2, 3, 4)] == ["free", "free", "review"]
 
 
 def test_the_request_carries_analysis_task_and_newest_context_first() -> None:

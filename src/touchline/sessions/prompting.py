@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from touchline.agents.prompts import prepared
 from touchline.sessions.plans import with_plan
-from touchline.sessions.records import SessionRecord
+from touchline.sessions.records import SessionRecord, TurnRecord
+from touchline.sessions.spending import spending_of
 from touchline.sessions.state import Order
+from touchline.sessions.texts import text
 from touchline.supervision.contract import Contract
+from touchline.supervision.limits import Limits
+from touchline.supervision.review import stage
+
+
+def with_turns_left(order: Order, session: SessionRecord, before: Sequence[TurnRecord], limits: Limits) -> Order:
+    """The order of one of the last turns says so; `before` are the turns that were begun earlier. Not the first
+    prompt, and not a nudge, which is no turn of its own."""
+    allowed = session.asked.turns
+    if allowed is None or order.kind in ("first", "nudge"):
+        return order
+    used = spending_of(before, base=session.state.turns_base).turns
+    if stage(used, allowed, limits) != "warned":
+        return order
+    words = text("last_turn" if allowed - used == 1 else "turns_left", left=f"{allowed - used}", allowed=f"{allowed}")
+    return replace(order, message=f"{order.message}\n\n{words}")
 
 
 def prompt_of(session: SessionRecord, order: Order, contract: Contract | None, *, resumed: bool) -> str:

@@ -19,7 +19,7 @@ from touchline.errors import SessionError
 from touchline.sessions import governor, snapshots
 from touchline.sessions.contracts import contract_of
 from touchline.sessions.preparing import installed
-from touchline.sessions.prompting import prompt_of
+from touchline.sessions.prompting import prompt_of, with_turns_left
 from touchline.sessions.raw import part_heard, raw_file
 from touchline.sessions.records import SessionRecord, TurnRecord, session_record, turn_of_session, turns_of_session
 from touchline.sessions.room import Room
@@ -59,7 +59,8 @@ def run_one_turn(room: Room, id: str, number: int, must_stop: Callable[[], bool]
     """
     with room.database.reading() as connection:
         session = session_record(connection, id)
-        turn = turn_of_session(connection, id, number)
+        turns = turns_of_session(connection, id)
+    turn = next((each for each in turns if each.number == number), None)
     if turn is not None and turn.ended is not None:
         return _end_of(session, turn)
     if session.stop_asked_at is not None:
@@ -77,6 +78,7 @@ def run_one_turn(room: Room, id: str, number: int, must_stop: Callable[[], bool]
         return {"end": "stopped"}
     if isinstance(hold, governor.Refused):
         return {"end": "spending", "words": hold.words}
+    order = with_turns_left(order, session, [each for each in turns if each.number < number], room.limits)
     torn = _torn(room, driver, session, turn)
     begun = _begin(room, session, order, torn, beginning=1 if turn is None else turn.beginnings + 1)
     fault_point("session.turn_begun")

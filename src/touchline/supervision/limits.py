@@ -55,7 +55,7 @@ class Limits:
     coding_turns: int = 12
     """Turns in coding before the architect looks."""
     warn_turns_before: int = 2
-    """The agent is told this many turns before its limit."""
+    """The agent is told of its limit with the message that begins each of so many last turns."""
     streak_warns: int = 3
     """Consecutive `needs_changes` from which the review request carries a warning."""
     streak_ends: int = 6

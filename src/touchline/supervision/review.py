@@ -70,13 +70,9 @@ class Ruling:
     """False when the streak ended the task without asking anybody."""
 
 
-def turns_allowed(origin: Origin, limits: Limits = LIMITS) -> int:
-    return limits.planning_turns if origin == "planning" else limits.coding_turns
-
-
-def stage(origin: Origin, used: int, limits: Limits = LIMITS) -> Literal["free", "warned", "review"]:
-    """Whether the agent works on, is told that its limit is near, or pauses for a review."""
-    left = turns_allowed(origin, limits) - used
+def stage(used: int, allowed: int, limits: Limits = LIMITS) -> Literal["free", "warned", "review"]:
+    """Whether the agent works on, is told that its last turns come, or pauses for a review."""
+    left = allowed - used
     if left <= 0:
         return "review"
     return "warned" if left <= limits.warn_turns_before else "free"
