@@ -79,6 +79,8 @@ def _next_step(seen: Overview) -> str:
     row = seen.build
     if row.status == "complete":
         return f"Look at it and bring it into your branch: {command(f'apply {row.id}')}"
+    if seen.answered:
+        return f"Go on with what was answered: {command(f'build follow {row.id}')}"
     if seen.questions:
         return f"It waits for you: {command('inbox list')}"
     if row.ended:

@@ -80,8 +80,11 @@ def resume_here(place: Place, build: str, given: Given, *, retry: bool, as_json:
 
 
 def follow_here(place: Place, build: str, *, as_json: bool) -> int:
+    """Stay with a build. One that stopped for answers which are there now goes on."""
+    from touchline.roles.build.controlling import go_on_answered
+
     looked_at(place).close()
-    return accompany(place, lambda post: _overview(post, build).build.id, as_json=as_json)
+    return accompany(place, lambda post: go_on_answered(post.engine, post.database, build), as_json=as_json)
 
 
 def tell(place: Place, build: str, wanted: str, *, as_json: bool) -> int:

@@ -10,12 +10,14 @@ from touchline.audit.visible import one_line, visible
 from touchline.cli.asking import may_ask
 from touchline.cli.exits import Exit
 from touchline.cli.person import person
-from touchline.cli.place import opened
+from touchline.cli.place import command, opened
+from touchline.cli.run_post import supervised
 from touchline.cli.sheet import print_facts, print_json
 from touchline.cli.terminal import say
 from touchline.questions.answering import answer_question
 from touchline.questions.asking import open_questions, question_record
 from touchline.questions.question import QuestionRecord
+from touchline.roles.build.escalating import WAIT, option_of
 from touchline.store.columns import written
 from touchline.store.life import edges
 from touchline.store.place import Place
@@ -61,9 +63,20 @@ def give_answer(place: Place, id: str, text: str, *, option: int | None, as_json
         print_json("touchline.question/1", {**as_dict(done.question), "first": done.first})
     elif done.first:
         say(f"Answered: {done.question.answer}")
+        if step := _next_step(place, done.question):
+            say(step)
     else:
         say(f"{done.question.answered_by or 'Somebody'} had answered before: {done.question.answer}")
     raise typer.Exit(Exit.DONE if done.first else Exit.FOUND)
+
+
+def _next_step(place: Place, question: QuestionRecord) -> str:
+    """What lets the build that asked go on, where no process of this SQLite file does; of PostgreSQL nobody can say."""
+    if place.path is None or question.build_id is None or supervised(place):
+        return ""
+    if option_of(question.answer or "") == WAIT:
+        return f"It stays as it is until: {command(f'build resume {question.build_id}')}"
+    return f"Nothing runs the build now; go on with: {command(f'build follow {question.build_id}')}"
 
 
 def _ask(question: QuestionRecord) -> tuple[str, int | None]:

@@ -50,7 +50,9 @@ def run_build(flow: Flow, id: str) -> str:
         number += 1
         following = flow.step(f"next {number}", _next, room, id, flow)
         if following["halt"] is not None:
-            return _halt(flow, room, id, number, following["halt"])
+            if halted := _halt(flow, room, id, number, following["halt"]):
+                return halted
+            continue  # the answer that it was to end for came in this very moment
         if following["done"]:
             shown = flow.step("validate", guarded, ending.validate_whole, room, id, flow.must_stop)
             return flow.transaction("end", ending.ended, id, shown)
@@ -155,4 +157,4 @@ def _left(room: Room, id: str) -> None:
 
 def _halt(flow: Flow, room: Room, id: str, number: int, halt: Mapping[str, Any]) -> str:
     flow.step(f"stop tasks {number}", ending.stop_tasks, room, flow.engine, id)
-    return flow.transaction("halt", ending.halted, id, halt)
+    return flow.transaction(f"halt {number}", ending.halted, id, halt)

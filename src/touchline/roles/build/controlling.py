@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -10,7 +11,7 @@ from touchline.engine.port import Engine
 from touchline.errors import BuildError
 from touchline.roles.build.building import QUEUE, WORKFLOW
 from touchline.roles.build.changes import create_build, run_again, update_build
-from touchline.roles.build.escalating import fresh_start
+from touchline.roles.build.escalating import SKIP, fresh_start, resumed, take_answers
 from touchline.roles.build.rows import BuildRow, build_row, list_builds, tasks_of
 from touchline.roles.build.settings import BuildSettings
 from touchline.roles.specification.keeping import SpecRow, read_files
@@ -74,7 +75,7 @@ def resume_build(
     engine: Engine, database: Database, id: str, *, retry: bool = True, settings: BuildSettings | None = None
 ) -> str:
     """Go on where it stopped; its id. With `retry`, tasks that failed or were blocked get a fresh start. `settings`
-    take the place of those it had, such as a higher limit."""
+    take the place of those it had, such as a higher limit. What people answered meanwhile is carried out first."""
     with database.writing() as connection:
         build = build_row(connection, id)
         if build.status == "complete":
@@ -82,14 +83,26 @@ def resume_build(
         if not build.ended:
             raise BuildError(f"The build {build.id} is {build.status}.", hint=f"touchline build follow {build.id}")
         changed = {} if settings is None else {"settings": settings.to_json(), "budget": settings.budget}
+        taken = take_answers(connection, build.id)
         if retry:
-            _fresh(connection, build.id)
+            _fresh(connection, build.id, but=[task for task, then in taken.items() if then == SKIP])
         run = run_again(connection, build.id, by="person", **changed)
     engine.start(WORKFLOW, [build.id], id=f"{build.id}/run-{run}", queue=QUEUE)
     return build.id
 
 
-def _fresh(connection: sa.Connection, build: str) -> None:
+def go_on_answered(engine: Engine, database: Database, id: str) -> str:
+    """Go on with a build that stopped for answers which are there now; its id. Every other is left as it is."""
+    with database.writing() as connection:
+        build = build_row(connection, id)
+        taken = take_answers(connection, build.id)
+        run = resumed(connection, build.id, taken.values())
+    if run:
+        engine.start(WORKFLOW, [build.id], id=f"{build.id}/run-{run}", queue=QUEUE)
+    return build.id
+
+
+def _fresh(connection: sa.Connection, build: str, *, but: Sequence[str]) -> None:
     for row in tasks_of(connection, build):
-        if row.task.status in ("failed", "blocked", "skipped"):
+        if row.task.status in ("failed", "blocked", "skipped") and row.id not in but:
             fresh_start(connection, row.id, why="resumed")

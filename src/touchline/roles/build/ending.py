@@ -91,7 +91,10 @@ def validate_whole(room: Room, id: str, must_stop: Callable[[], bool]) -> dict[s
 
 
 def halted(connection: sa.Connection, id: str, halt: Mapping[str, Any]) -> str:
-    """The build stops here, with its reason; `resume` goes on."""
+    """The build stops here, with its reason; `resume` goes on. Empty when the reason is gone: who was waited for has
+    answered. (He saw a build that runs, and left the going on to it; that is why his task is locked here.)"""
+    if any(task_row(connection, task, lock=True).task.status != "blocked" for task in halt.get("waiting", ())):
+        return ""
     build = build_row(connection, id)
     reason, detail = StopReason(halt["reason"]), str(halt["detail"])
     status = "failed" if reason in _FAILED else "stopped"

@@ -6,6 +6,7 @@ process, and goes on with the build even if that had ended for want of anything 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,9 +18,11 @@ from touchline.questions.question import NewQuestion, Option, question_id
 from touchline.roles.build.changes import begin_again, keep_data, run_again, tell
 from touchline.roles.build.coder_ends import note_in_file
 from touchline.roles.build.faults import guarded
-from touchline.roles.build.rows import TaskRow, build_row, task_row
+from touchline.roles.build.rows import TaskRow, build_row, task_row, tasks_of
+from touchline.roles.build.stopping import StopReason
 from touchline.sessions.room import Room
 from touchline.store.statuses import move
+from touchline.store.tables import answers, questions
 
 ANSWERED = "task.answered"
 QUEUE = "builds"
@@ -93,21 +96,56 @@ def answered(flow: Flow, task: str, key: str) -> str:
 
 
 def take_answer(connection: sa.Connection, id: str, key: str, answer: Any) -> dict[str, Any]:
-    """What the person wants is done to the task. An answer to something that is over changes nothing."""
+    """What the person wants is done to the task. An answer that was carried out before, or is to something that is
+    over, changes nothing."""
     row = task_row(connection, id, lock=True)
     if row.task.status != "blocked" or question_of(row) != key or answer is None:
-        return {"then": "dropped", "run": 0, "build": row.build_id}
-    match str(answer).strip().lower():
-        case "wait":
-            return {"then": WAIT, "run": 0, "build": row.build_id}
-        case "skip":
-            then = SKIP
-            move(connection, "tasks", id, "skipped", reason="person")
-            tell(connection, row.build_id, "task.skipped", task=id, reason="A person left it out.")
-        case words:
-            then = RETRY
-            fresh_start(connection, id, advice="" if words == RETRY else str(answer).strip())
-    return {"then": then, "run": _resumed(connection, row.build_id), "build": row.build_id}
+        return {"then": "over", "run": 0, "build": row.build_id}
+    then = _carry_out(connection, row, str(answer))
+    return {"then": then, "run": resumed(connection, row.build_id, [then]), "build": row.build_id}
+
+
+def take_answers(connection: sa.Connection, build: str) -> dict[str, str]:
+    """Do to a build's blocked tasks what people answered: whoever goes on with it need not wait for the engine, which
+    does the same. What each answer came to, by task."""
+    found: dict[str, str] = {}
+    for each in tasks_of(connection, build):
+        row = task_row(connection, each.id, lock=True)
+        if (words := answer_to(connection, row)) is not None:
+            found[row.id] = _carry_out(connection, row, words)
+    return found
+
+
+def answer_to(connection: sa.Connection, row: TaskRow) -> str | None:
+    """What was answered to the question of a blocked task and is not carried out yet; None when there is nothing."""
+    if row.task.status != "blocked":
+        return None
+    return connection.execute(sa.select(answers.c.text).where(answers.c.question_id == question_of(row))).scalar()
+
+
+def option_of(answer: str) -> str:
+    """Which option an answer comes to: advice is a reason to try it again."""
+    word = answer.strip().lower()
+    return word if word in (SKIP, WAIT) else RETRY
+
+
+def resumed(connection: sa.Connection, id: str, carried_out: Iterable[str]) -> int:
+    """The number of the run that goes on with a build that stopped for these very answers; 0 when none is needed."""
+    build = build_row(connection, id)
+    if not build.ended or build.reason != StopReason.ESCALATED or all(then == WAIT for then in carried_out):
+        return 0
+    return run_again(connection, id, by="answer")
+
+
+def _carry_out(connection: sa.Connection, row: TaskRow, answer: str) -> str:
+    """Do what was answered; the option that it came to."""
+    then = option_of(answer)
+    if then == SKIP:
+        move(connection, "tasks", row.id, "skipped", reason="person")
+        tell(connection, row.build_id, "task.skipped", task=row.id, reason="A person left it out.")
+    elif then == RETRY:
+        fresh_start(connection, row.id, advice="" if answer.strip().lower() == RETRY else answer.strip())
+    return then
 
 
 def fresh_start(connection: sa.Connection, id: str, *, advice: str = "", why: str = "answered") -> None:
@@ -122,16 +160,6 @@ def fresh_start(connection: sa.Connection, id: str, *, advice: str = "", why: st
 
 def withdraw_question(connection: sa.Connection, row: TaskRow) -> None:
     """Nobody needs its answer any more, if it is open."""
-    from touchline.store.tables import questions
-
     key = question_of(row)
     if connection.execute(sa.select(questions.c.id).where(questions.c.id == key)).first() is not None:
         withdraw(connection, key)
-
-
-def _resumed(connection: sa.Connection, id: str) -> int:
-    """The number of the run that goes on with a build that stopped for this very answer; 0 when none is needed."""
-    build = build_row(connection, id)
-    if not build.ended or build.reason != "escalated":
-        return 0
-    return run_again(connection, id, by="answer")

@@ -11,9 +11,11 @@ import sqlalchemy as sa
 from touchline.models.booking import PURPOSE
 from touchline.questions.asking import open_questions
 from touchline.questions.question import QuestionRecord
+from touchline.roles.build.escalating import WAIT, answer_to, option_of
 from touchline.roles.build.leasing import standing_in
 from touchline.roles.build.readiness import readiness
 from touchline.roles.build.rows import BuildRow, TaskRow, build_row, tasks_of
+from touchline.roles.build.stopping import StopReason
 from touchline.store.tables import sessions, usage
 
 
@@ -56,6 +58,8 @@ class Overview:
     """All that supervising cost, what belongs to no single task included."""
     questions: tuple[QuestionRecord, ...]
     """What waits for a person, blocking first."""
+    answered: bool = False
+    """Whether somebody answered for a blocked task, and it goes on as soon as something runs the build."""
 
     @property
     def work(self) -> Cost:
@@ -63,10 +67,12 @@ class Overview:
 
     @property
     def only_waits_for_people(self) -> bool:
-        """Whether nothing goes on until somebody answers."""
+        """Whether nothing goes on until somebody answers. A build of which no task runs any more ends by itself."""
         running = [each for each in self.tasks if each.row.running]
         free = [each for each in self.tasks if each.row.task.status == "pending" and each.waits == "ready"]
-        return bool(self.questions) and not free and all(each.row.state == "question" for each in running)
+        undecided = [each for each in self.tasks if each.row.undecided]
+        waits = bool(running) and all(each.row.state == "question" for each in running)
+        return bool(self.questions) and waits and not free and not undecided
 
 
 def overview_of(connection: sa.Connection, id: str = "") -> Overview:
@@ -87,7 +93,16 @@ def overview_of(connection: sa.Connection, id: str = "") -> Overview:
     mine = {row.id for row in rows}
     asked = tuple(each for each in open_questions(connection) if each.build_id == build.id or each.task_id in mine)
     supervision = _total(cost for (_, supervising), cost in costs.items() if supervising)
-    return Overview(build=build, tasks=tasks, supervision=supervision, questions=asked)
+    return Overview(
+        build=build, tasks=tasks, supervision=supervision, questions=asked, answered=_answered(connection, build, rows)
+    )
+
+
+def _answered(connection: sa.Connection, build: BuildRow, rows: tuple[TaskRow, ...]) -> bool:
+    if build.ended and build.reason != StopReason.ESCALATED:
+        return False  # then only `resume` goes on
+    given = [answer for row in rows if (answer := answer_to(connection, row)) is not None]
+    return any(option_of(answer) != WAIT for answer in given)
 
 
 def _waits(connection: sa.Connection, build: BuildRow, rows: tuple[TaskRow, ...]) -> dict[str, str]:

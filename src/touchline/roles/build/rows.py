@@ -117,6 +117,11 @@ class TaskRow:
         return self.data.get("ended") or {}
 
     @property
+    def undecided(self) -> bool:
+        """Whether it failed just now, and the build has not said yet what follows from that."""
+        return self.task.status == "failed" and not self.ended.get("decided")
+
+    @property
     def sessions(self) -> tuple[str, ...]:
         """Ids of all sessions that worked on it."""
         return tuple(id for each in self.data.get("sessions", {}).values() for id in each)

@@ -58,7 +58,7 @@ class Next:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as the workflow keeps them."""
-        halt = None if self.halt is None else {"reason": str(self.halt.reason), "detail": self.halt.detail}
+        halt = None if self.halt is None else {**asdict(self.halt), "reason": str(self.halt.reason)}
         return {**asdict(self), "halt": halt}
 
 
@@ -122,7 +122,7 @@ def next_of(room: Room, build: BuildRow, rows: Sequence[TaskRow], seconds: float
     pending = sorted(
         (row for row in rows if row.task.status == "pending"), key=lambda row: -row.task.priority
     )  # stable: the order of the plan among equals
-    blocked = [row.task.id for row in rows if row.task.status == "blocked"]
+    blocked = {row.id: row.task.id for row in rows if row.task.status == "blocked"}
     if not pending and not running and not blocked:
         return Next(done=True)
     # Who waits for a person works on nothing, so another task may have its place.
@@ -133,7 +133,8 @@ def next_of(room: Room, build: BuildRow, rows: Sequence[TaskRow], seconds: float
     if waits:
         return None  # for another build's lease, or for the end of an outage
     if blocked:
-        return Next(halt=Halt(reason=StopReason.ESCALATED, detail=f"{', '.join(blocked)}: a person must decide."))
+        detail = f"{', '.join(blocked.values())}: a person must decide."
+        return Next(halt=Halt(reason=StopReason.ESCALATED, detail=detail, waiting=tuple(blocked)))
     open_ones = ", ".join(row.task.id for row in pending)
     return Next(halt=Halt(reason=StopReason.NOTHING_READY, detail=f"{open_ones}: the file belongs to somebody else."))
 
@@ -151,7 +152,7 @@ def decision_for(row: TaskRow, *, may_install: bool) -> FailureDecision:
 
 
 def _progress(build: BuildRow, rows: Sequence[TaskRow], seconds: float) -> Progress:
-    undecided = [row for row in rows if row.task.status == "failed" and not row.ended.get("decided")]
+    undecided = [row for row in rows if row.undecided]
     kinds = {decision_for(row, may_install=False).failure: row for row in undecided}
     broken = kinds.get(Failure.ENVIRONMENT)
     words = "" if broken is None else str(broken.ended.get("detail", "")).strip().partition("\n")[0]
@@ -197,7 +198,7 @@ def _after_failures(rows: Sequence[TaskRow], build: BuildRow) -> Next | None:
     """What follows from runs that failed and were not dealt with yet."""
     found: dict[str, list[tuple[str, str]]] = {"again": [], "skip": [], "escalate": []}
     for row in rows:
-        if row.task.status != "failed" or row.ended.get("decided"):
+        if not row.undecided:
             continue
         if row.ended.get("how") == "stopped":
             found["escalate"].append((row.id, "A person stopped its agent."))

@@ -56,6 +56,8 @@ class Halt:
 
     reason: StopReason
     detail: str
+    waiting: tuple[str, ...] = ()
+    """Ids of the tasks that a person must decide about, when it ends for those."""
 
 
 def why_stop(
