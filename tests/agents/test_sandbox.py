@@ -45,6 +45,15 @@ def test_a_level_that_is_not_there_is_an_error_and_no_other_level() -> None:
     assert choose("bubblewrap", THERE, OWN).level == "bubblewrap"
 
 
+def test_a_check_of_ours_needs_a_level_that_is_around_it_too() -> None:
+    with pytest.raises(SandboxError, match=r"check would run unconfined.* Leave out `--sandbox own`.* none`"):
+        choose("own", THERE, OWN, checked=True)
+    with pytest.raises(SandboxError, match=r"check would run unconfined.* Install it\. .*`--sandbox none`"):
+        choose(None, NOT, OWN, checked=True)
+    assert choose(None, THERE, OWN, checked=True).level == "bubblewrap"
+    assert choose("none", NOT, OWN, checked=True).level == "none"
+
+
 def test_the_probe_says_why_not(tmp_path: Path) -> None:
     missing = probe({"PATH": str(tmp_path)})
     assert not missing.bubblewrap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.command import environment, started, touchline
 from tests.cli.projects import Project
+from tests.cli.test_doctor import program
 from tests.sessions.house import repository
 
 pytestmark = pytest.mark.timeout(240)
@@ -98,6 +100,17 @@ def test_wrong_input_is_told_before_anything_starts(project: Project) -> None:
     refused = project.run(*project.start(), code=2).stderr
     assert "is waiting, not approved" in refused
     assert "touchline spec approve" in refused
+
+
+def test_checks_that_nothing_would_confine_are_refused_before_anything_starts(project: Project) -> None:
+    program(project.folder / "bin", "claude", "echo 2.1.325")
+    project.env["PATH"] = f"{project.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    start = ("build", "start", "--agent", "claude", "--sandbox", "own", "--repository", project.repo)
+    for options in ((), ("--no-plan",)):
+        refused = project.run(*start, *options, code=2).stderr
+        assert "The check would run unconfined" in refused
+        assert "`--sandbox none`" in refused
+    assert "There is no build yet" in project.run("build", "status", code=2).stderr
 
 
 def test_a_build_that_nothing_has_verified_as_a_whole_is_no_success(project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.cli.runs import ASKS, HAPPY, HEDGES, LONG, Desk, desk
+from tests.cli.test_doctor import program
 
 from touchline.cli.run_asked import Given, asked_of
 from touchline.errors import TouchlineError
@@ -89,7 +91,7 @@ def test_a_question_waits_and_goes_on_with_the_answer(shared: Desk) -> None:
     assert "decimal module or plain floats" in done.stdout
     command = done.stdout.split("Next: touchline ")[1].split("\n")[0]
     name = command.split()[2]
-    assert command == f'sessions resume {name} "your answer"'
+    assert command == f'sessions resume {name} "your answer" --database {shared.database}'
     assert "waits for an answer" in shared.done("sessions", "resume", name, code=2).stderr
     done = shared.done("sessions", "resume", name, "use decimal, please")
     assert "Accepted" in done.stdout
@@ -213,6 +215,19 @@ def _git() -> str:
     found = shutil.which("git")
     assert found is not None
     return found
+
+
+def test_a_check_that_nothing_would_confine_is_refused_before_anything_starts(shared: Desk, tmp_path: Path) -> None:
+    (tmp_path / "git").symlink_to(_git())
+    program(tmp_path, "claude", "echo 2.1.325")
+    asked = ("run", "Do it unconfined", "--agent", "claude", "--check", "true")
+    without = refused(shared, *asked, PATH=str(tmp_path))  # no bubblewrap: the agent's own sandbox is the best there is
+    assert "The check would run unconfined" in without
+    assert "`--sandbox none`" in without
+    assert "apt install bubblewrap" in without
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    assert "The check would run unconfined" in refused(shared, *asked, "--sandbox", "own", PATH=path)
+    assert [each for each in shared.sessions() if each["task"] == "Do it unconfined"] == []
 
 
 def test_wrong_input_is_refused_before_anything_starts(shared: Desk) -> None:

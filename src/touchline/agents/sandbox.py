@@ -58,8 +58,22 @@ def probe(env: Mapping[str, str]) -> Probe:
     return Probe(bubblewrap=not why_not, why_not=why_not, hint=hint, processes=str(limits.means()))
 
 
-def choose(wanted: Level | None, probed: Probe, abilities: Abilities, *, read_only: bool = False) -> Chosen:
-    """The level wanted, or the best there is. `SandboxError` when that is none and nobody said so."""
+def choose(
+    wanted: Level | None, probed: Probe, abilities: Abilities, *, read_only: bool = False, checked: bool = False
+) -> Chosen:
+    """The level wanted, or the best there is. `SandboxError` when that is none and nobody said so, or when a check of
+    ours runs in the agent's workspace (`checked`) and the level is not around that."""
+    chosen = _chosen(wanted, probed, abilities, read_only=read_only)
+    if checked and chosen.level == "own":
+        better = "Leave out `--sandbox own`: bubblewrap works here." if probed.bubblewrap else probed.hint
+        raise SandboxError(
+            "The check would run unconfined: the agent's own sandbox is around its tools, not around what we run.",
+            hint=f"{better} Or say `--sandbox none`, when the agent's code may run freely here.",
+        )
+    return chosen
+
+
+def _chosen(wanted: Level | None, probed: Probe, abilities: Abilities, *, read_only: bool) -> Chosen:
     own = abilities.own_sandbox or (read_only and abilities.read_only)
     match wanted:
         case "bubblewrap" if not probed.bubblewrap:

@@ -129,4 +129,5 @@ def _require_confinement(settings: BuildSettings) -> None:
         raise InputError(f"--sandbox: {settings.sandbox!r} is no level.", hint=f"Known: {', '.join(get_args(Level))}.")
     abilities, found = driver_named(settings.agent or "").abilities, sandbox.probe(os.environ)
     for read_only in {False, settings.plan}:
-        sandbox.choose(settings.sandbox, found, abilities, read_only=read_only)
+        # Who plans is not checked; every task is.
+        sandbox.choose(settings.sandbox, found, abilities, read_only=read_only, checked=not read_only)

@@ -187,4 +187,5 @@ def _require_confinement(asked: Asked, env: Mapping[str, str]) -> None:
     from touchline.agents.registry import driver_named
 
     abilities = driver_named(cast(str, asked.agent)).abilities
-    sandbox.choose(asked.sandbox, sandbox.probe(env), abilities, read_only=asked.read_only)
+    probed, checked = sandbox.probe(env), bool(asked.check)
+    sandbox.choose(asked.sandbox, probed, abilities, read_only=asked.read_only, checked=checked)

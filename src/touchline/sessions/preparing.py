@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from touchline.agents.port import Driver, Found
-from touchline.errors import AgentError, SandboxError, WorkspaceError
+from touchline.errors import AgentError, WorkspaceError
 from touchline.sessions.asked import Asked
 from touchline.sessions.contracts import wants_marker
 from touchline.sessions.events import about
@@ -31,12 +31,10 @@ def prepare(room: Room, id: str) -> dict[str, Any]:
         return {"agent": record.agent}
     asked = record.asked
     driver, found = chosen_agent(room, asked)
-    chosen = sandbox.choose(asked.sandbox, room.probe(), driver.abilities, read_only=asked.read_only)
-    if asked.check and chosen.level == "own":
-        raise SandboxError(
-            "The check would run unconfined: the agent's own sandbox is around its tools, not around what we run.",
-            hint="Install bubblewrap, or say `--sandbox none` when the agent's code may run freely here.",
-        )
+    # Asked before by whoever started it; but it may be another machine that runs it.
+    chosen = sandbox.choose(
+        asked.sandbox, room.probe(), driver.abilities, read_only=asked.read_only, checked=bool(asked.check)
+    )
     if not asked.repository:
         raise WorkspaceError("No repository is named.", hint="Name the folder of a git repository.")
     workspace = clone.prepare(Path(asked.repository), folder=room.workspaces, name=id, env=room.env)
