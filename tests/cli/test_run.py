@@ -217,6 +217,17 @@ def _git() -> str:
     return found
 
 
+def test_where_no_agent_was_started_none_is_said_to_have_claimed_nothing(own: Desk) -> None:
+    (own.folder / "workspaces").write_text("no folder, so no clone")
+    failed = own.done(*own.task(HAPPY, "--check", "true"), code=1).stdout
+    assert "Failed" in failed
+    assert "check `true`: not run, no agent was started" in failed
+    (own.folder / "workspaces").unlink()
+    silent = "turns:\n  - text: I have looked at the sources. Next I will write the function.\n"
+    done = own.done(*own.task(silent, "--check", "true", "--max-turns", "1"), code=1).stdout
+    assert "check `true`: not run, the agent claimed no completion" in done
+
+
 def test_a_check_that_nothing_would_confine_is_refused_before_anything_starts(shared: Desk, tmp_path: Path) -> None:
     (tmp_path / "git").symlink_to(_git())
     program(tmp_path, "claude", "echo 2.1.325")

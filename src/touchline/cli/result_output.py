@@ -90,7 +90,8 @@ def _evidence(result: Result) -> list[str]:
             f"check `{one_line(str(check.get('command')), 100)}`: {verb}, {check.get('why')}, run by Touchline"
         )
     elif result.record.asked.check and result.record.delivery:
-        found.append(f"check `{one_line(result.record.asked.check, 100)}`: not run, the agent claimed no completion")
+        because = "the agent claimed no completion" if result.record.turns else "no agent was started"
+        found.append(f"check `{one_line(result.record.asked.check, 100)}`: not run, {because}")
     if not found and result.evidence:
         runs = result.evidence.get("after_last_edit") or []
         last = runs[-1] if runs else None
