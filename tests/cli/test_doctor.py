@@ -9,6 +9,8 @@ import stat
 import subprocess
 import sys
 import time
+import tomllib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 from tests.cli.command import alert, environment, made, said, touchline, write
 
-from touchline.cli.checks import check_programs, check_sqlite
+from touchline.cli.checks import GROUPS, Group, check_group, check_programs, check_sqlite
 from touchline.cli.database_checks import (
     check_clock,
     check_disk,
@@ -36,6 +38,19 @@ def by_id(found: dict[str, Any]) -> dict[str, dict[str, str]]:
     return {one["id"]: one for one in found["checks"]}
 
 
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.id)
+def test_missing_packages_are_installed_by_what_there_is(group: Group) -> None:
+    there = check_group(group)
+    assert (there.id, there.result, there.fix) == (group.id, "ok", "")
+    missing = check_group(replace(group, packages=("no-such-package",)))
+    assert missing.result == "warning"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = re.search(r"touchline\[(\w+)\]", missing.fix)
+    advised = project["optional-dependencies"][extra[1]] if extra else project["dependencies"]
+    named = {re.split(r"[^\w.-]", each)[0] for each in advised}
+    assert named >= set(group.packages), f"{missing.fix} would not bring them"
+
+
 def program(folder: Path, name: str, script: str) -> None:
     folder.mkdir(exist_ok=True)
     path = folder / name
@@ -49,7 +64,7 @@ def test_a_good_machine_has_no_problem(database_url: str) -> None:
     found = said("doctor", "--database", database_url)
     checks = by_id(found)
     assert (found["schema"], found["ok"]) == ("touchline.doctor/1", True)
-    for each in ("python", "touchline", "extra.cli", "extra.engine", "sqlite", "database", "clock", "git"):
+    for each in ("python", "touchline", "packages.cli", "packages.engine", "sqlite", "database", "clock", "git"):
         assert checks[each]["result"] == "ok", checks[each]
     if database_url.startswith("sqlite"):
         assert {"filesystem", "disk", "rights"} <= set(checks)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from touchline import __version__
@@ -25,14 +26,32 @@ LEAST_SQLITE = (3, 35, 0)
 AGENTS = ("claude", "codex", "gemini", "opencode")
 ANSWER_SECONDS = 15
 """How long a program may take to say its version."""
-EXTRAS = {
-    "cli": (("typer", "rich"), "the command line"),
-    "engine": (("sqlalchemy", "alembic", "dbos", "psycopg"), "the database, events and workers"),
-    "fast": (("orjson",), "reading logs faster"),
-}
-"""Each extra: its packages, and what they are for."""
 # Saying a version must not become an update.
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "NO_COLOR": "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Packages that serve one purpose."""
+
+    id: str
+    """The check's name."""
+    packages: tuple[str, ...]
+    purpose: str
+    bring: str
+    """What `pip install` is told to bring them."""
+
+
+GROUPS = (
+    Group(id="packages.cli", packages=("typer", "rich"), purpose="the command line", bring="touchline"),
+    Group(
+        id="packages.engine",
+        packages=("sqlalchemy", "alembic", "dbos", "psycopg"),
+        purpose="the database, events and workers",
+        bring="touchline",
+    ),
+    Group(id="extra.fast", packages=("orjson",), purpose="reading logs faster", bring='"touchline[fast]"'),
+)
 
 
 def check_packages() -> Iterator[Checked]:
@@ -43,8 +62,8 @@ def check_packages() -> Iterator[Checked]:
     else:
         yield problem("python", running, fix=f"Use Python {'.'.join(map(str, LEAST_PYTHON))} or newer.")
     yield ok("touchline", f"{__version__} ({Path(__file__).parents[1]})")
-    for extra, (packages, purpose) in EXTRAS.items():
-        yield _extra(extra, packages, purpose)
+    for group in GROUPS:
+        yield check_group(group)
     yield check_sqlite(sqlite3.sqlite_version)
 
 
@@ -74,21 +93,19 @@ def check_programs(path: str | None = None) -> Iterator[Checked]:
         )
 
 
-def _extra(extra: str, packages: tuple[str, ...], purpose: str) -> Checked:
+def check_group(group: Group) -> Checked:
+    """Are these packages there?"""
     versions: list[str] = []
     missing: list[str] = []
-    for package in packages:
+    for package in group.packages:
         try:
             versions.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             missing.append(package)
-    name = f"extra.{extra}"
     if not missing:
-        return ok(name, ", ".join(versions))
+        return ok(group.id, ", ".join(versions))
     return warning(
-        name,
-        f"not installed: {', '.join(missing)} (for {purpose})",
-        fix=f'pip install "touchline[{extra}]"',
+        group.id, f"not installed: {', '.join(missing)} (for {group.purpose})", fix=f"pip install {group.bring}"
     )
 
 
