@@ -216,15 +216,20 @@ tools are exempt, and a provider that is down is not a loop.
 
 {table(("rule", "in one sentence"), rules)}
 
-`failure_rate` and `failing_again` are only ever warnings. `same_dispatch` and `wandering` are for programs that use the
-library (`find_redispatch` and `find_wandering` in `touchline.supervision.thrash`): no run, hook or audit asks them yet.
-The others act.
+`failure_rate` and `failing_again` are only ever warnings. The others act, but for `same_dispatch`: that is for programs
+that use the library (`find_redispatch` in `touchline.supervision.thrash`).
+
+`wandering` alone looks at whole turns of a run, each from one message to the agent's next stop, when a turn has ended;
+hooks and the audit do not ask it. It needs a turn that brought something to compare with. Turns that a provider's fault
+ended do not count, and after a review, or when you resume a session, it counts anew. With the default `continue_cap` a
+run is mostly delivered before it has so many idle turns. How often it is wrong is not measured: the public runs of the
+benchmarks have one turn each.
 
 ## Numbers
 
 Every threshold of `supervision`. As a library, pass `Limits(...)` of your own; in `touchline decide`, give `limits`;
-for runs and hooks, set [`[limits]`](settings.md#limits). `same_dispatch`, `idle_turns`, `wander_turns` and
-`wander_rate` hold in the library alone: nothing in a run uses them yet.
+for runs and hooks, set [`[limits]`](settings.md#limits). `same_dispatch` holds in the library
+alone: nothing in a run uses it yet.
 
 {table(("name", "default", "reason"), limits)}
 """,

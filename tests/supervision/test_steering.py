@@ -129,3 +129,11 @@ def test_report_of_healthy_calls() -> None:
 def test_report_with_too_little_to_look_at() -> None:
     assert pattern_report([step(0, "ls", failed=True)], 2) == "Insufficient activity to analyze patterns"
     assert pattern_report([], 3) == "No tool calls to analyze"
+
+
+def test_report_of_a_loop_that_goes_on() -> None:
+    loop = Thrash(rule=Rule.WANDERING, grade="loop", began=1, at=4, message="It wanders.")
+    for steps, messages in (([], 1), ([step(0, "ls"), step(1, "pwd")], 9)):
+        lines = pattern_report(steps, messages, loop=loop).splitlines()
+        assert lines[0] == "It wanders."
+        assert lines[1].startswith("**ALERT**")

@@ -328,6 +328,19 @@ def test_a_change_in_between_ends_the_idling() -> None:
     assert find_wandering([*WORKED, *idle, Mark(tokens=1_000, changed=True), *idle]) is None
 
 
+def test_wandering_goes_on_until_something_is_brought() -> None:
+    marks = [*WORKED, *[Mark(tokens=5_000)] * 7]
+    thrash = find_wandering(marks)
+    assert thrash is not None
+    assert (thrash.began, thrash.at, thrash.calls) == (3, 9, tuple(range(3, 10)))
+    assert "7 turns in a row" in thrash.message
+    assert find_wandering([*marks, Mark(tokens=1_000, passed=True)]) is None
+
+
+def test_a_turn_whose_price_nobody_told_is_no_norm() -> None:
+    assert find_wandering([Mark(tokens=0, changed=True), *[Mark(tokens=5_000)] * 9]) is None
+
+
 # warnings
 
 

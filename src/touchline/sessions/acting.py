@@ -204,7 +204,7 @@ def _next(record: SessionRecord, number: int, judged: Mapping[str, Any]) -> tupl
             told = [about(id, "coaching.sent", task_id=task, tier=judged["tier"] or "plain", text=message)]
             order = Order(number=number + 1, kind="continue", message=message)
         case Action.STEER:
-            told = [about(id, "coaching.sent", task_id=task, tier="steer", text=message, rule=_rule(state))]
+            told = [about(id, "coaching.sent", task_id=task, tier="steer", text=message, rule=judged.get("rule"))]
             order = Order(number=number + 1, kind="steer", message=message)
         case Action.NUDGE:
             told = [about(id, "nudge.sent", task_id=task, text=message, number=number + 1)]
@@ -236,10 +236,6 @@ def _after_fault(record: SessionRecord, number: int) -> Order:
 
 def _both(first: str, second: str) -> str:
     return "\n\n".join(filter(None, (first.strip(), second.strip())))
-
-
-def _rule(state: State) -> str | None:
-    return None if state.thrash is None else str(state.thrash["rule"])
 
 
 def _decided(

@@ -26,6 +26,8 @@ class Evidence:
 
     turns: tuple[Heard, ...]
     ledger: Ledger
+    after: tuple[Ledger, ...]
+    """The ledger as it stood after each turn."""
     first_call: int
     """Index of the judged turn's first call."""
 
@@ -37,6 +39,7 @@ def evidence_of(
     before is left out, so that judging once more gives the same."""
     ledger, first = Ledger(), 0
     found: list[Heard] = []
+    after: list[Ledger] = []
     for turn in turns:
         if turn.number == judged:
             first = ledger.calls
@@ -45,7 +48,8 @@ def evidence_of(
         ledger = ledger_of(each.parts, ledger, snapshot=snapshots.kept(folder, turn.number))
         if turn.number < turns[-1].number:
             ledger = with_check(ledger, CheckRun.from_json(turn.check_run))
-    return Evidence(turns=tuple(found), ledger=ledger, first_call=first)
+        after.append(ledger)
+    return Evidence(turns=tuple(found), ledger=ledger, after=tuple(after), first_call=first)
 
 
 def shown(ledger: Ledger, stop: Stop, check: CheckRun | None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from touchline.sessions.delivering import was_delivered
 from touchline.sessions.events import about
 from touchline.sessions.evidence import Evidence, evidence_of, shown
 from touchline.sessions.plans import plan_of
+from touchline.sessions.progress import wandering_in
 from touchline.sessions.reading import Judge, judge_for
 from touchline.sessions.records import SessionRecord, TurnRecord, session_record, turns_of_session
 from touchline.sessions.reporting import Reported, reported_by
@@ -38,6 +39,7 @@ from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, steps_of
 from touchline.supervision.limits import Limits
+from touchline.supervision.patterns import Thrash
 from touchline.supervision.phases import missing_evidence
 from touchline.supervision.situation import Action, Decision, Situation
 from touchline.supervision.steering import pattern_report, reminder
@@ -65,6 +67,8 @@ class Judged:
     delivery: str | None = None
     tier: str | None = None
     """Of the coaching, where there is some."""
+    rule: str | None = None
+    """By which a loop was found, where there is one."""
     missing: tuple[str, ...] = ()
     fresh: bool = False
     """A retry begins a new session of the CLI."""
@@ -126,7 +130,8 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
         stop = _stop(
             session, reported, ledger, evidence.first_call, ended, turns[-1], check=check, judge=reader, limits=limits
         )
-    situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered)
+    wandering = wandering_in(evidence, stop, limits)
+    situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered, wandering=wandering)
     decision = _not_in_silence(decide(situation, limits=limits), situation)
     return _judged(decision, situation, reported, check, session, evidence, limits=limits).to_json()
 
@@ -225,9 +230,10 @@ def _situation(
     ended: Ended,
     *,
     delivered: bool,
+    wandering: Thrash | None,
 ) -> Situation:
     asked, state = session.asked, session.state
-    thrash = thrash_from_json(state.thrash)
+    thrash = thrash_from_json(state.thrash) or wandering
     work = work_of(state.work, task=asked.task, phase=asked.in_phase, plan=plan_of(session), workflow_id=session.job)
     told = thrash_from_json(state.reminded)
     if thrash is not None and told is not None and reminder(thrash, reminded=told) is None:
@@ -280,6 +286,7 @@ def _judged(
         message=decision.message,
         delivery=decision.delivery,
         tier=decision.coaching.tier if decision.coaching is not None else None,
+        rule=str(situation.thrash.rule) if situation.thrash is not None else None,
         missing=() if unknown else decision.missing,
         fresh=decision.session == "new",
         delay_seconds=decision.delay_seconds,
@@ -294,5 +301,5 @@ def _judged(
         recovered_by=reported.check.recovered_by if reported.check is not None else "",
         values=dict(reported.check.values) if reported.check is not None else {},
         evidence=shown(situation.ledger, situation.stop, check),
-        analysis=pattern_report(steps, len(evidence.turns) * 2 + 1, limits=limits),
+        analysis=pattern_report(steps, len(evidence.turns) * 2 + 1, loop=situation.thrash, limits=limits),
     )

@@ -40,10 +40,15 @@ def request_for(room: Room, connection: sa.Connection, session: SessionRecord, j
         task_type=session.phase or "task",
         requirements=asked.task,
         plan=plan_text(session),
-        analysis=f"{judged['analysis']}\n{judged['message']}",
+        analysis=_analysis(judged["analysis"], judged["message"]),
         context=[Message(role=m.role, text=redact(m.text)) for m in _context(room, session, turns)],
         streak=session.state.streak,
     )
+
+
+def _analysis(analysis: str, why: str) -> str:
+    """The loop that led to the review is in the analysis; a budget that is used up is not."""
+    return analysis if why in analysis else f"{analysis}\n{why}"
 
 
 def _context(room: Room, session: SessionRecord, turns: Any) -> Iterator[Message]:

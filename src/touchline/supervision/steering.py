@@ -65,26 +65,25 @@ def planning_reminder(steps: Sequence[Step], read_only: bool, reminded_at: int |
     return str(thrash_data("steer")["planning"]).strip()
 
 
-def pattern_report(steps: Sequence[Step], messages: int, *, limits: Limits = LIMITS) -> str:
-    """The automated analysis that a reviewer gets. `messages` is how many the conversation has so far."""
+def pattern_report(steps: Sequence[Step], messages: int, *, loop: Thrash | None = None, limits: Limits = LIMITS) -> str:
+    """The automated analysis that a reviewer gets. `messages` is how many the conversation has so far, `loop` the one
+    that goes on."""
     texts = thrash_data("report")
-    if messages < 3:
-        return str(texts["too_little"])
     recent = list(steps)[-limits.failure_window :]
-    if not recent:
-        return str(texts["no_calls"])
     total, failed = len(recent), sum(step.failed for step in recent)
-    lines = []
-    if failed > limits.failure_rate * total:
+    lines = [loop.message] if loop is not None and loop.grade == "loop" else []
+    if messages >= 3 and failed > limits.failure_rate * total:
         rate = {"failed": failed, "total": total, "percent": 100 * failed / total}
         lines.append(texts["failure_rate"].format(**rate))
-    for before, now in pairwise(recent):
+    for before, now in pairwise(recent if messages >= 3 else ()):
         if before.failed and now.failed and call_key(before.call) == call_key(now.call):
             lines.append(texts["failing_again"].format(call=_command(now)))
             break
-    if not lines:
-        return str(texts["healthy"]).format(good=total - failed, total=total)
-    return "\n".join([*lines, texts["alert"]])
+    if lines:
+        return "\n".join([*lines, texts["alert"]])
+    if messages < 3:
+        return str(texts["too_little"])
+    return str(texts["healthy"]).format(good=total - failed, total=total) if recent else str(texts["no_calls"])
 
 
 def _command(step: Step) -> str:

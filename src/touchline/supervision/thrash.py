@@ -117,6 +117,7 @@ class Mark:
     """What a turn (or any other stretch of a task) spent and brought."""
 
     tokens: int
+    """0 where nobody told."""
     changed: bool = False
     """A new file or a new difference to what was there."""
     passed: bool = False
@@ -126,38 +127,30 @@ class Mark:
 
 
 def find_wandering(marks: Sequence[Mark], *, limits: Limits = LIMITS) -> Thrash | None:
-    """Did turn after turn bring nothing, at far more tokens than the task used to need? Indices are of turns.
+    """Does turn after turn, up to the last, bring nothing, at far more tokens than the task used to need?
 
-    The norm is the median of the turns that brought something; without any there is no norm, and no verdict.
+    Indices are of turns. The norm is the median of the turns that brought something; without any there is no norm, and
+    no verdict. Wandering that the agent got out of is none.
     """
     from statistics import median  # loads much, for this one rule
 
-    idle = learning = 0
-    norm: list[int] = []
-    spent: list[int] = []
-    for at, mark in enumerate(marks):
-        if mark.changed or mark.passed:
-            idle = learning = 0
-            norm.append(mark.tokens)
-            spent.clear()
-            continue
-        learning += 1
-        idle = 0 if mark.learned else idle + 1
-        spent.append(mark.tokens)
-        if not norm or (idle < limits.idle_turns and learning < limits.wander_turns):
-            continue
-        rate = sum(spent) / len(spent) / max(1.0, median(norm))
-        if rate >= limits.wander_rate:
-            began = at + 1 - len(spent)
-            return Thrash(
-                rule=Rule.WANDERING,
-                grade="loop",
-                began=began,
-                at=at,
-                message=found("wandering", turns=len(spent), rate=f"{rate:.1f}"),
-                calls=tuple(range(began, at + 1)),
-            )
-    return None
+    began = next((at + 1 for at in reversed(range(len(marks))) if marks[at].changed or marks[at].passed), 0)
+    norm = [mark.tokens for mark in marks[:began] if (mark.changed or mark.passed) and mark.tokens]
+    spent = [mark.tokens for mark in marks[began:]]
+    idle = next((n for n, mark in enumerate(reversed(marks[began:])) if mark.learned), len(spent))
+    if not norm or not spent or (idle < limits.idle_turns and len(spent) < limits.wander_turns):
+        return None
+    rate = sum(spent) / len(spent) / median(norm)
+    if rate < limits.wander_rate:
+        return None
+    return Thrash(
+        rule=Rule.WANDERING,
+        grade="loop",
+        began=began,
+        at=len(marks) - 1,
+        message=found("wandering", turns=len(spent), rate=f"{rate:.1f}"),
+        calls=tuple(range(began, len(marks))),
+    )
 
 
 def _fed(watch: ThrashWatch, steps: Sequence[Step], final_texts: Sequence[str]) -> Iterator[Thrash]:
