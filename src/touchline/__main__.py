@@ -35,7 +35,7 @@ def main() -> None:
             raise SystemExit(Exit.PIPE_CLOSED) from None
         raise
     except TouchlineError as error:
-        _leave(Exit.USAGE, error.message, error.hint)
+        _leave(Exit.USAGE, error.message, _hint_of(error))
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _OURS:
@@ -59,6 +59,14 @@ def main() -> None:
         _leave(Exit.OUTPUT, f"the output could not be written ({error.strerror}).")
     except Exception:
         _unexpected()
+
+
+def _hint_of(error: TouchlineError) -> str:
+    if not error.then:
+        return error.hint
+    from touchline.cli.place import hint_of
+
+    return hint_of(error)
 
 
 def _leave(code: Exit, words: str, hint: str = "") -> NoReturn:

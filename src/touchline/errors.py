@@ -37,10 +37,13 @@ class TouchlineError(Exception):
     `message` says what happened and with which value; `hint` is the next thing to do.
     """
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", then: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = f"{hint} touchline {then}".lstrip() if then else hint
+        """What to do next."""
+        self.then = then
+        """The words of a command with which the hint ends. It is about the same database: who shows it names that."""
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()

@@ -102,6 +102,23 @@ def test_wrong_input_is_told_before_anything_starts(project: Project) -> None:
     assert "touchline spec approve" in refused
 
 
+def test_the_next_command_of_a_refusal_names_the_database_that_was_named(project: Project) -> None:
+    id = project.run(*project.start(), "--no-wait").stdout.strip()
+    named = ("--database", project.folder / "app.db")
+    for arguments, step in (
+        (("build", "resume"), f"touchline build follow {id}"),
+        (("build", "status", "build_nowhere"), "touchline build start"),
+        (("apply", id), f"See: touchline build status {id}"),
+        (("inbox", "show", "nobody"), "See: touchline inbox list"),
+        (("sessions", "show", "nobody"), "See: touchline sessions list"),
+        (("spec", "revise", "", " "), "touchline spec revise"),
+    ):
+        last = project.run(*arguments, *named, code=2).stderr.splitlines()[-1]
+        assert last.startswith(step)
+        assert last.endswith(f" --database {project.folder / 'app.db'}"), last
+        assert "--database" not in project.run(*arguments, code=2).stderr, "found again without being named"
+
+
 def test_checks_that_nothing_would_confine_are_refused_before_anything_starts(project: Project) -> None:
     program(project.folder / "bin", "claude", "echo 2.1.325")
     project.env["PATH"] = f"{project.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"

@@ -15,7 +15,7 @@ from touchline.audit.visible import one_line
 from touchline.cli.asking import may_ask
 from touchline.cli.diff_output import print_patch, print_proposal, proposal_json
 from touchline.cli.exits import Exit
-from touchline.cli.place import looked_at
+from touchline.cli.place import command, looked_at
 from touchline.cli.sheet import print_json
 from touchline.cli.terminal import say
 from touchline.errors import InputError, WorkspaceError
@@ -59,7 +59,7 @@ def run_named(place: Place, name: str) -> Run:
     if not record.head_commit or not record.base_commit:
         raise InputError(
             f"The run {record.id} has brought no work yet; it is {record.status}.",
-            hint=f"See: touchline sessions show {record.id}",
+            hint=f"See: {command(f'sessions show {record.id}')}",
         )
     return Run(
         id=record.id,

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from touchline.cli.place import looked_at
+from touchline.cli.place import command, looked_at
 from touchline.cli.terminal import say
 from touchline.errors import InputError
 
@@ -31,7 +31,7 @@ def built(place: Place, name: str) -> Run:
     if not build.workshop or not Path(build.workshop).is_dir():
         raise InputError(
             f"The build {build.id} has brought no work yet; it is {build.status}.",
-            hint=f"See: touchline build status {build.id}",
+            hint=f"See: {command(f'build status {build.id}')}",
         )
     shop = Workshop(path=Path(build.workshop), env=os.environ)
     head = shop.head()

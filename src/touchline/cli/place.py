@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from touchline.errors import TouchlineError
     from touchline.store.database import Database, Purpose
     from touchline.store.place import Origin, Place
 
@@ -50,6 +51,11 @@ def meant(place: Place) -> None:
 def command(words: str) -> str:
     """A command for a person to type next, on the same database."""
     return f"touchline {words}{_named}"
+
+
+def hint_of(error: TouchlineError) -> str:
+    """What to do about an error; a command in it is on the same database."""
+    return f"{error.hint}{_named}" if error.then else error.hint
 
 
 def _found(given: str) -> Place:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from touchline.cli.exits import Exit
+from touchline.cli.place import hint_of
 from touchline.cli.terminal import say
 from touchline.errors import EngineError, TouchlineError
 
@@ -144,7 +145,7 @@ def _end_now(error: BaseException | None) -> NoReturn:
         case None:
             pass
         case TouchlineError():
-            say(f"touchline: {error.message}\n{error.hint}".rstrip())
+            say(f"touchline: {error.message}\n{hint_of(error)}".rstrip())
             code = Exit.USAGE
         case BrokenPipeError():
             os._exit(Exit.PIPE_CLOSED)

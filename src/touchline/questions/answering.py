@@ -65,7 +65,7 @@ def record_answer(connection: sa.Connection, id: str, text: str, *, person: str 
     if question.status == "answered":
         return False
     if question.status not in ("open", "expired"):
-        raise QuestionError(f"The question {id} is {question.status}.", hint="See: touchline inbox list")
+        raise QuestionError(f"The question {id} is {question.status}.", hint="See:", then="inbox list")
     move(connection, "questions", question.id, "answered", expect=question.status)
     row: dict[str, Any] = {"id": new_id("answer"), "question_id": question.id, "text": text, "source": source}
     connection.execute(answers.insert().values(**row, person=person, at=now()))

@@ -78,7 +78,7 @@ def question_record(connection: sa.Connection, id: str) -> QuestionRecord:
         connection, questions.c.id.startswith(id, autoescape=True)
     )
     if not id or not found:
-        raise QuestionError(f"There is no question {id!r}.", hint="See: touchline inbox list")
+        raise QuestionError(f"There is no question {id!r}.", hint="See:", then="inbox list")
     if len(found) > 1:
         raise QuestionError(f"More than one question begins with {id!r}.", hint="Give more of its id.")
     return found[0]

@@ -146,7 +146,7 @@ def session_record(connection: sa.Connection, id: str) -> SessionRecord:
             raise SessionError(f"More than one session begins with {id!r}.", hint="Give more of its id.")
         row = found[0] if found else None
     if row is None:
-        raise SessionError(f"There is no session {id!r}.", hint="See: touchline sessions list")
+        raise SessionError(f"There is no session {id!r}.", hint="See:", then="sessions list")
     return _session(row)
 
 

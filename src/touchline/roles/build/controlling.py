@@ -31,9 +31,7 @@ def start_build(
 ) -> str:
     """Start a build of an approved specification; its id. With an `id` of the caller's, again is no second start."""
     if spec.status != "approved":
-        raise BuildError(
-            f"The specification {spec.id} is {spec.status}, not approved.", hint=f"touchline spec approve {spec.id}"
-        )
+        raise BuildError(f"The specification {spec.id} is {spec.status}, not approved.", then=f"spec approve {spec.id}")
     _, planned = read_files(spec)
     id = id or new_id("build")
     with database.writing() as connection:
@@ -57,7 +55,7 @@ def _require_no_other(connection: sa.Connection, spec: str) -> None:
         if build.spec_id == spec:
             raise BuildError(
                 f"The build {build.id} of this specification is {build.status}.",
-                hint=f"touchline build follow {build.id}",
+                then=f"build follow {build.id}",
             )
 
 
@@ -66,7 +64,7 @@ def want(database: Database, id: str, wanted: str) -> BuildRow:
     with database.writing() as connection:
         build = build_row(connection, id)
         if build.ended:
-            raise BuildError(f"The build {build.id} is {build.status}.", hint=f"touchline build resume {build.id}")
+            raise BuildError(f"The build {build.id} is {build.status}.", then=f"build resume {build.id}")
         update_build(connection, build.id, wanted=wanted)
         return build_row(connection, build.id)
 
@@ -79,9 +77,9 @@ def resume_build(
     with database.writing() as connection:
         build = build_row(connection, id)
         if build.status == "complete":
-            raise BuildError(f"The build {build.id} is complete.", hint=f"touchline apply {build.id}")
+            raise BuildError(f"The build {build.id} is complete.", then=f"apply {build.id}")
         if not build.ended:
-            raise BuildError(f"The build {build.id} is {build.status}.", hint=f"touchline build follow {build.id}")
+            raise BuildError(f"The build {build.id} is {build.status}.", then=f"build follow {build.id}")
         changed = {} if settings is None else {"settings": settings.to_json(), "budget": settings.budget}
         taken = take_answers(connection, build.id)
         if retry:

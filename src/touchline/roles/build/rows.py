@@ -135,7 +135,7 @@ def build_row(connection: sa.Connection, id: str = "") -> BuildRow:
     found = connection.execute(query.limit(2)).mappings().all()
     exact = [row for row in found if row["id"] == id]
     if not found:
-        raise BuildError(f"There is no build {id!r}." if id else "There is no build yet.", hint="touchline build start")
+        raise BuildError(f"There is no build {id!r}." if id else "There is no build yet.", then="build start")
     if id and not exact and len(found) > 1:
         raise BuildError(f"More than one build begins with {id!r}.", hint="Give more of its id.")
     return _build((exact or found)[0])
@@ -160,7 +160,7 @@ def task_row(connection: sa.Connection, id: str, *, lock: bool = False) -> TaskR
     query = sa.select(tasks).where(tasks.c.id == id)
     row = connection.execute(query.with_for_update() if lock else query).mappings().first()
     if row is None:
-        raise BuildError(f"There is no task {id!r}.", hint="See: touchline build status")
+        raise BuildError(f"There is no task {id!r}.", hint="See:", then="build status")
     return _task(row)
 
 

@@ -76,5 +76,5 @@ def rows_of(room: Room, task: str) -> tuple[BuildRow, TaskRow]:
         row = task_row(connection, task)
         build = build_row(connection, row.build_id)
     if not build.workshop:
-        raise BuildError(f"The build {build.id} has no workshop yet.", hint="Start it: touchline build resume")
+        raise BuildError(f"The build {build.id} has no workshop yet.", hint="Start it:", then="build resume")
     return build, row

@@ -66,7 +66,7 @@ def find_spec(connection: sa.Connection, given: str = "") -> SpecRow:
     query = sa.select(specs).order_by(specs.c.created_at.desc(), specs.c.id.desc())
     rows = [_row(row) for row in connection.execute(query).mappings()]
     if not rows:
-        raise SpecError("There is no specification yet.", hint="Write one: touchline spec new BRIEF.md")
+        raise SpecError("There is no specification yet.", hint="Write one:", then="spec new BRIEF.md")
     if not given:
         return rows[0]
     folder = Path(os.path.abspath(given))  # as it was written down: without `..`
@@ -96,7 +96,8 @@ def require_sound(row: SpecRow) -> tuple[Finding, ...]:
         listed = "".join(f"\n  {each.where}: {each.text}" for each in errors)
         raise SpecError(
             f"{row.path}:1: it is not ready:{listed}",
-            hint=f"Mend the files, or ask for a revision: touchline spec revise {row.id} 'what to change'",
+            hint="Mend the files, or ask for a revision:",
+            then=f"spec revise {row.id} 'what to change'",
         )
     return findings
 
@@ -115,7 +116,7 @@ def approve(connection: sa.Connection, row: SpecRow, *, by: str) -> tuple[Findin
 def ask_revision(connection: sa.Connection, row: SpecRow, text: str, *, by: str) -> None:
     """A person wants something changed. SpecError without a word of what."""
     if not text.strip():
-        raise SpecError(f"{row.id}: say what to change.", hint=f"touchline spec revise {row.id} 'what to change'")
+        raise SpecError(f"{row.id}: say what to change.", then=f"spec revise {row.id} 'what to change'")
     move(connection, "specs", row.id, "revision")
     bump(connection, "specs", row.id, "version")
     append(connection, [_event("spec.revision_requested", row.id, by=by, text=text)])

@@ -42,7 +42,8 @@ def make_spec(database: Database, asker: Asker, source: Path, *, repository: Pat
     if folder is not None and (folder / "spec.md").exists():
         raise SpecError(
             f"{folder / 'spec.md'}:1: there is a specification already.",
-            hint="Name another --folder, or change that one: touchline spec revise",
+            hint="Name another --folder, or change that one:",
+            then="spec revise",
         )
     id = new_id("spec")
     with _paid_for(database, asker):
@@ -97,7 +98,8 @@ def _require_unbuilt(database: Database, row: SpecRow) -> None:
     if build is not None:
         raise SpecError(
             f"{row.path}:1: the build {build.id} of it is {build.status}.",
-            hint=f"Let it come to its end, or stop it: touchline build stop {build.id}",
+            hint="Let it come to its end, or stop it:",
+            then=f"build stop {build.id}",
         )
 
 
