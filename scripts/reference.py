@@ -175,8 +175,6 @@ Three things are set by variables alone: what sessions without a build may spend
 ([models](models.md#limits)), the folder of kept answers (`TOUCHLINE_MODEL_CACHE`, [models](models.md#questions)), and
 where the scripted agent keeps its sessions (`TOUCHLINE_SCRIPTED_HOME`).
 
-A few numbers of `[limits]` hold in the library alone; [rules and numbers](rules.md#numbers) names them.
-
 ## Trust
 
 A repository may be a stranger's. Keys marked (trust) say what is run, with which rights, and who sees your work. In a
@@ -216,8 +214,8 @@ tools are exempt, and a provider that is down is not a loop.
 
 {table(("rule", "in one sentence"), rules)}
 
-`failure_rate` and `failing_again` are only ever warnings. The others act, but for `same_dispatch`: that is for programs
-that use the library (`find_redispatch` in `touchline.supervision.thrash`).
+`failure_rate` and `failing_again` are only ever warnings. The others act. A task of a build that is begun
+again and again is no rule here: its failed attempts are counted ([builds](builds.md#what-follows-from-a-failure)).
 
 `wandering` alone looks at whole turns of a run, each from one message to the agent's next stop, when a turn has ended;
 hooks and the audit do not ask it. It needs a turn that brought something to compare with. Turns that a provider's fault
@@ -228,8 +226,7 @@ benchmarks have one turn each.
 ## Numbers
 
 Every threshold of `supervision`. As a library, pass `Limits(...)` of your own; in `touchline decide`, give `limits`;
-for runs and hooks, set [`[limits]`](settings.md#limits). `same_dispatch` holds in the library
-alone: nothing in a run uses it yet.
+for runs and hooks, set [`[limits]`](settings.md#limits).
 
 {table(("name", "default", "reason"), limits)}
 """,

@@ -16,7 +16,6 @@ from touchline.supervision.thrash import (
     Rule,
     current_loop,
     find_all,
-    find_redispatch,
     find_thrash,
     find_thrash_in,
     find_wandering,
@@ -291,17 +290,7 @@ def test_a_persons_word_starts_calls_afresh() -> None:
     assert watch.before(steps[3].call) is None
 
 
-# dispatches and turns
-
-
-def test_a_step_dispatched_three_times_in_an_unchanged_state() -> None:
-    thrash = find_redispatch([("plan", "s0"), ("build", "s1"), ("build", "s1"), ("review", "s1"), ("build", "s1")])
-    assert thrash is not None
-    assert (thrash.rule, thrash.began, thrash.at, thrash.calls) == (Rule.SAME_DISPATCH, 1, 4, (1, 2, 4))
-
-
-def test_a_change_of_state_starts_the_count_anew() -> None:
-    assert find_redispatch([("build", "s1"), ("build", "s1"), ("build", "s2"), ("build", "s1")]) is None
+# turns
 
 
 WORKED = [Mark(tokens=1_000, changed=True), Mark(tokens=1_200, passed=True), Mark(tokens=900, changed=True)]

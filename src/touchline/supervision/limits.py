@@ -37,8 +37,6 @@ class Limits:
     """The same closing message this often in a row."""
     short_message: int = 80
     """A closing message shorter than this repeats in healthy work, so work in between clears it."""
-    same_dispatch: int = 3
-    """Dispatches of one step in an unchanged state."""
     idle_turns: int = 5
     """Turns in a row that changed, passed and learned nothing, before it is called wandering."""
     wander_turns: int = 10
@@ -78,7 +76,6 @@ BOUNDS: dict[str, tuple[int, int]] = {
     "cycle_repeats": (2, 100),
     "news_memory": (1, 10_000),
     "same_message": (1, 1_000),
-    "same_dispatch": (1, 1_000),
     "idle_turns": (1, 1_000),
     "wander_turns": (1, 1_000),
 }

@@ -27,8 +27,6 @@ class Rule(StrEnum):
     """Most of the last calls told nothing that an earlier call had not told already."""
     SAME_MESSAGE = "same_message"
     """The agent closes with the same message again and again."""
-    SAME_DISPATCH = "same_dispatch"
-    """The same step is started again although nothing has changed."""
     WANDERING = "wandering"
     """Turn after turn changes nothing and passes no check, at far more tokens than the task used to need."""
     FAILURE_RATE = "failure_rate"

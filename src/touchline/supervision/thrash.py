@@ -1,4 +1,4 @@
-"""Does a task thrash? Whole sessions, dispatches and turns, looked at after the fact.
+"""Does a task thrash? Whole sessions and turns, looked at after the fact.
 
 Calls are fed to the same watch that live sessions use (`loops`), so there is one implementation of every rule.
 """
@@ -21,7 +21,6 @@ __all__ = [
     "ThrashWatch",
     "current_loop",
     "find_all",
-    "find_redispatch",
     "find_thrash",
     "find_thrash_in",
     "find_wandering",
@@ -87,29 +86,6 @@ def warnings_of(
 ) -> tuple[Thrash, ...]:
     """The warnings alone, each streak once."""
     return tuple(t for t in find_all(steps, limits=limits, polling=polling) if t.grade == "warning")
-
-
-def find_redispatch(dispatches: Sequence[tuple[str, str]], *, limits: Limits = LIMITS) -> Thrash | None:
-    """Was a step started again and again with nothing changed? Pairs of step and fingerprint of the state.
-
-    Other steps in between do not matter; a new fingerprint starts the count of its step anew.
-    """
-    same: dict[str, tuple[str, list[int]]] = {}
-    for at, (step, state) in enumerate(dispatches):
-        known, indices = same.get(step, (state, []))
-        indices = [*indices, at] if known == state else [at]
-        same[step] = (state, indices)
-        if len(indices) >= limits.same_dispatch:
-            return Thrash(
-                rule=Rule.SAME_DISPATCH,
-                grade="loop",
-                began=indices[0],
-                at=at,
-                refused=True,
-                message=found("same_dispatch", step=step, times=len(indices)),
-                calls=tuple(indices),
-            )
-    return None
 
 
 @value
