@@ -42,6 +42,8 @@ def test_from_start_to_apply_in_lines_and_json(project: Project) -> None:
     assert log.stdout.splitlines() == ["T-002: The second", "T-001: The first", "Begin"]
     refused = project.run("build", "resume", code=2)
     assert "is complete" in refused.stderr
+    Path(last["workshop"]).parent.rename(project.folder / "away")
+    assert "is gone" in project.run("apply", last["id"], "--yes", code=2).stderr
 
 
 def test_ctrl_c_once_pauses_and_twice_stops_and_both_go_on(project: Project) -> None:

@@ -28,7 +28,12 @@ def built(place: Place, name: str) -> Run:
 
     with looked_at(place) as database, database.reading() as connection:
         build = build_row(connection, "" if name == PREFIX else name)
-    if not build.workshop or not Path(build.workshop).is_dir():
+    if build.workshop and not Path(build.workshop).is_dir():
+        raise InputError(
+            f"The repository of the build {build.id} is gone: {build.workshop}.",
+            hint="It was made on another machine, or ended long ago and was removed (docs/reference/database.md).",
+        )
+    if not build.workshop:
         raise InputError(
             f"The build {build.id} has brought no work yet; it is {build.status}.",
             hint=f"See: {command(f'build status {build.id}')}",

@@ -72,6 +72,7 @@ def _ready(place: Place, database: Database, began: Callable[[], None]) -> None:
     """This process runs the work now: it says so, and puts in order what a dead one left half-way."""
     from touchline.engine.opening import connect_engine
     from touchline.engine.retention import forget_old
+    from touchline.roles.build.pruning import prune_builds
     from touchline.roles.build.reconciling import reconcile_builds
     from touchline.sessions.reconciling import reconcile
     from touchline.sessions.room import current_room
@@ -79,6 +80,7 @@ def _ready(place: Place, database: Database, began: Callable[[], None]) -> None:
     began()
     outside = connect_engine(place)
     try:
+        prune_builds(current_room())
         reconcile(outside, database)
         reconcile_builds(outside, current_room())
         forget_old(outside, database)

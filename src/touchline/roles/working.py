@@ -23,10 +23,12 @@ def know_workflows() -> None:
 @contextmanager
 def working(place: Place, **options: Any) -> Iterator[tuple[Engine, Database]]:
     """Like `working_sessions`, whose options it takes, and with builds."""
+    from touchline.roles.build.pruning import prune_builds
     from touchline.roles.build.reconciling import reconcile_builds
     from touchline.sessions.room import current_room, working_sessions
 
     know_workflows()
     with working_sessions(place, **options) as (engine, database):
+        prune_builds(current_room())
         reconcile_builds(engine, current_room())
         yield engine, database

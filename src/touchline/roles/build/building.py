@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from touchline.engine.port import Flow
 from touchline.engine.workbook import BOOK
+from touchline.errors import BuildError
 from touchline.roles.build import coder, ending, escalating
 from touchline.roles.build.changes import begin_again, keep_data, move_build, tell, update_build
 from touchline.roles.build.coder_ends import fail, note_in_file
@@ -72,9 +73,17 @@ def run_build(flow: Flow, id: str) -> str:
 
 
 def prime(room: Room, id: str) -> dict[str, Any]:
-    """Make the build's own repository from the person's newest commit. Done again it changes nothing."""
+    """Make the build's own repository from the person's newest commit. Done again it changes nothing.
+
+    BuildError when it was made and is not there: a new one would have nothing of the tasks that are complete.
+    """
     with room.database.reading() as connection:
         build = build_row(connection, id)
+    if build.workshop and not Path(build.workshop).is_dir():
+        raise BuildError(
+            f"The repository of the build {id} is gone: {build.workshop}.",
+            hint="What ended long ago is removed. Start a new build; tasks that tasks.md calls complete are left out.",
+        )
     path = Path(build.workshop) if build.workshop else builds_folder(room) / id / "workshop.git"
     base = Workshop(path=path, env=room.env).make(Path(build.repository))
     return {"workshop": str(path), "base": base}
