@@ -29,9 +29,12 @@ def test_an_answer_that_did_not_reach_the_engine_is_given_again(tmp_path: Path) 
         engine = connect_engine(place)
         assert reconcile(engine, database).answered == (id,)
         engine.close()
-    old = tmp_path / "sessions" / "session_long_ago"
-    old.mkdir()
-    os.utime(old, (0, 0))
     with opened(tmp_path) as house:
         assert house.rest(id, unlike="waiting", seconds=15).session.delivery == "accepted"
-    assert not old.exists(), "streams of long ago are removed when a process begins"
+    streams, stranger = tmp_path / "sessions" / id, tmp_path / "sessions" / "session_elsewhere"
+    stranger.mkdir()
+    for path in (*streams.iterdir(), streams, stranger):
+        os.utime(path, (0, 0))
+    with opened(tmp_path):
+        assert not streams.exists(), "streams of long ago are removed when a process begins"
+        assert stranger.exists(), "what may be another database's is left alone"
