@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +38,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("timeout")
         longest[item.path] = max(longest.get(item.path, 0), mark.args[0] if mark else 0)
     items.sort(key=lambda item: -longest[item.path])
+
+
+_status: list[int] = []
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    _status.append(int(exitstatus))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """A build that a chosen few tests left unfinished waits in its thread, and Python would wait for that for ever."""
+    # Those of a pool are joined at the end, daemons or not.
+    waiting = [each for each in threading.enumerate() if each.name.startswith("dbos-executor")]
+    if _status and waiting and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"Left while {len(waiting)} threads still wait.", flush=True)
+        sys.stderr.flush()
+        os._exit(_status[-1])
 
 
 @pytest.fixture(scope="session")

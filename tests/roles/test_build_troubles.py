@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.roles.yard import DONE, Yard, asked_with, code_turns, opened, sh, task, waits_for, writes
 
 from touchline.errors import BuildError
@@ -19,6 +20,7 @@ from touchline.roles.build.reconciling import reconcile_builds
 from touchline.sessions.records import session_record
 from touchline.sessions.room import current_room
 from touchline.store.database import Database
+from touchline.store.tables import usage
 
 pytestmark = pytest.mark.timeout(240)
 GIVEN_UP = """
@@ -99,12 +101,13 @@ def test_what_the_build_and_its_supervision_cost_is_shown(yard: Yard) -> None:
     build = yard.end(id_of(yard, "fetching"))
     with yard.database.reading() as connection:
         seen = overview_of(connection, build.id)
+        paid = connection.execute(sa.select(usage.c.purpose).where(usage.c.build_id == build.id)).scalars().all()
     assert seen.work.tokens > 0
     assert seen.work.usd > 0
     assert seen.tasks[0].work == seen.work
     assert 0 < seen.supervision.tokens < seen.work.tokens
-    assert seen.tasks[0].supervision.tokens > 0, "the budget review belongs to its task"
-    assert seen.supervision.tokens > seen.tasks[0].supervision.tokens, "the readings of plan and change to the build"
+    assert {"supervision:review_plan", "supervision:review_code"} <= set(paid)
+    assert seen.tasks[0].supervision == seen.supervision, "reviews of budget, plan and change belong to their task"
 
 
 def start_package(yard: Yard) -> str:

@@ -66,7 +66,10 @@ def _kept(
         found = read()
         told = {"of": kind, "key": key, **found.to_json()}
         with room.database.writing() as connection:
-            record_review(connection, found, kind=kind, task_id=row.id, build_id=row.build_id)
+            authors = row.data.get("sessions", {}).get("planning" if kind == "plan" else "coding") or (None,)
+            record_review(
+                connection, found, kind=kind, task_id=row.id, build_id=row.build_id, author_session=authors[-1]
+            )
             before = task_row(connection, row.id, lock=True).data.get("reviews", ())
             keep_data(connection, row.id, reviews=[*before, told])
         fault_point("build.reviewed")

@@ -110,8 +110,12 @@ def record_review(
     task_id: str | None = None,
     session_id: str | None = None,
     build_id: str | None = None,
+    author_session: str | None = None,
 ) -> str:
-    """The review's row and events and what it cost, in the caller's transaction; `unreviewed` is written as that."""
+    """The review's row and events and what it cost, in the caller's transaction; `unreviewed` is written as that.
+
+    The cost is booked on `author_session`, whose work was read, and so on its task.
+    """
     row = create(
         connection,
         "reviews",
@@ -137,7 +141,7 @@ def record_review(
             ),
         ],
     )
-    book(connection, reviewed.answers, session_id=session_id, build_id=build_id)
+    book(connection, reviewed.answers, session_id=session_id or author_session, build_id=build_id)
     return row
 
 
