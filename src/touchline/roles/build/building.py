@@ -82,7 +82,7 @@ def prime(room: Room, id: str) -> dict[str, Any]:
     if build.workshop and not Path(build.workshop).is_dir():
         raise BuildError(
             f"The repository of the build {id} is gone: {build.workshop}.",
-            hint="What ended long ago is removed. Set to pending in tasks.md what you never applied, and start a new build.",
+            hint="What ended long ago is removed. Set what you never applied to pending in tasks.md, then start anew.",
         )
     path = Path(build.workshop) if build.workshop else builds_folder(room) / id / "workshop.git"
     base = Workshop(path=path, env=room.env).make(Path(build.repository))
