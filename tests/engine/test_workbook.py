@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from tests.engine.zygote import ROOT
 
 from touchline.engine.workbook import Workbook, cron_of
 from touchline.errors import EngineError
@@ -34,3 +39,19 @@ def test_a_workbook_that_does_not_fit_is_refused() -> None:
     ticking.every("t", 60, "missing")
     with pytest.raises(EngineError, match="unknown"):
         ticking.checked()
+
+
+BOOKED = sorted(path for path in (ROOT / "src").rglob("*.py") if "@BOOK.workflow" in path.read_text())
+
+
+def test_there_are_modules_with_workflows() -> None:
+    assert len(BOOKED) >= 4
+
+
+@pytest.mark.parametrize("path", BOOKED, ids=lambda path: path.stem)
+def test_a_module_with_workflows_is_complete_by_itself(path: Path) -> None:
+    """Whoever imports one of them, and then runs an engine, must not miss the queue that another one declares."""
+    module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    code = f"import {module}; from touchline.engine.workbook import BOOK; print(len(BOOK.checked().workflows))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, int(done.stdout or 0) > 0) == (0, True), done.stderr

@@ -33,9 +33,8 @@ from touchline.store.columns import now
 from touchline.store.statuses import bump, move
 
 WORKFLOW = "build.run"
-QUEUE = "builds"
+QUEUE = escalating.QUEUE
 _WORD = 80
-BOOK.queue(QUEUE)
 
 
 @BOOK.workflow(WORKFLOW, queue=QUEUE)

@@ -26,6 +26,7 @@ from touchline.store.tables import answers, questions
 
 ANSWERED = "task.answered"
 QUEUE = "builds"
+BOOK.queue(QUEUE)
 RETRY, SKIP, WAIT = "retry", "skip", "wait"
 OPTIONS = (
     Option(label=RETRY, description="Try the task again, as often as a new one.", recommended=True),
