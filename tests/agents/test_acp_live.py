@@ -15,7 +15,7 @@ from tests.agents.turning import Seat, alive, once, seat_of
 from tests.clis import CliHome, home_for
 
 from touchline.agents.acp_presets import opencode
-from touchline.agents.turns import Ran, Say, Stop, TurnLimits
+from touchline.agents.turns import Ran, Stop, TurnLimits
 from touchline.rehearsal.pointing import Cli
 from touchline.rehearsal.server import RehearsalServer, serving
 from touchline.supervision.facts import Call, Ended, Result, Text, Usage, steps_of
@@ -159,22 +159,6 @@ def test_an_unknown_session_is_a_crash_with_its_reason(home: CliHome, seat: Seat
     assert ran.turn.fault is not None
     assert "No previous sessions" in ran.turn.fault.message
     assert home.report().turns == 0
-
-
-@pytest.mark.parametrize("cli", ["opencode"])
-def test_a_message_reaches_the_model_in_mid_turn(home: CliHome, seat: Seat) -> None:
-    home.play("""
-turns:
-- text: It takes a while.
-  calls: [{shell: sleep 2; echo slow}]
-- text: I look there.
-""")
-    ran = run(seat, observe=once(Call, Say(text="Look at the log.")))
-    assert ran.said == ("Look at the log.",)
-    assert ran.turn.ended is Ended.FINISHED
-    assert ran.turn.final_text == "I look there."
-    assert home.report().turns == 2
-    assert any("Look at the log." in played.heard for played in home.server.played(home.name))
 
 
 def test_versions_are_known_without_a_start(server: RehearsalServer, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_a_file_is_written_a_command_run_and_the_session_resumed(
     report = home.report()
     assert report.used_up
     assert (report.turns, report.failures) == (4, 0)
+    assert not (tmp_path / "home" / ".npm").exists(), "nothing was fetched from a package registry"
 
 
 def test_errors_and_cut_connections_are_survived(home: CliHome) -> None:

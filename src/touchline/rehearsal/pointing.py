@@ -123,7 +123,7 @@ api_key_model_discovery = false
     return {"CODEX_HOME": str(folder), "REHEARSAL_API_KEY": KEY}, {folder / "config.toml": settings}
 
 
-def _opencode(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:  # noqa: ARG001
+def _opencode(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:
     model = {
         "name": "Scripted",
         "tool_call": True,
@@ -150,7 +150,13 @@ def _opencode(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:  
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    }, {}
+    }, _nothing_to_install(home / ".config" / "opencode")
+
+
+def _nothing_to_install(folder: Path) -> dict[Path, str]:
+    """At each start OpenCode fetches its library for plug-ins from the package registry, unless it looks installed."""
+    installed = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+    return {folder / "package-lock.json": json.dumps(installed), folder / "node_modules" / ".keep": ""}
 
 
 def _gemini(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:
