@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal
 
+from touchline.agents.crowd import in_the_crowd, patience
 from touchline.agents.port import Conversation, Launch
 from touchline.agents.redaction import Redactor
 from touchline.agents.turns_input import Input
@@ -25,7 +26,7 @@ from touchline.supervision.facts import Turn
 
 CHUNK = 256 * 1024
 ASK_SECONDS = 1.0
-"""How often `must_stop` is asked."""
+"""How often `must_stop` is asked; in a crowd, less."""
 LAST_BYTES = 4 * 1024 * 1024
 """What is still read when the process has gone; a survivor that goes on writing is not listened to."""
 
@@ -106,21 +107,25 @@ class Exchange:
         if handle is not None:
             selector.register(handle, selectors.EVENT_READ)
         try:
-            self._open()
-            asked = self._began
-            while child.poll() is None:
-                now = time.monotonic()
-                if now - asked >= ASK_SECONDS:
-                    asked = now
-                    if self._stop is None and must_stop():
-                        self._begin_stop(Stop(why="it was asked to stop", ended_by="user"), now)
-                if not self._mind_the_time(now):
-                    return
-                self._wait(min(asked + ASK_SECONDS, *self._times()) - now, handle)
+            with in_the_crowd():
+                self._converse(must_stop, handle)
         finally:
             if handle is not None:
                 selector.unregister(handle)
                 os.close(handle)
+
+    def _converse(self, must_stop: Callable[[], bool], handle: int | None) -> None:
+        self._open()
+        ask_at = self._began + ASK_SECONDS
+        while self._child.poll() is None:
+            now = time.monotonic()
+            if now >= ask_at:
+                ask_at = now + patience(ASK_SECONDS)
+                if self._stop is None and must_stop():
+                    self._begin_stop(Stop(why="it was asked to stop", ended_by="user"), now)
+            if not self._mind_the_time(now):
+                return
+            self._wait(min(ask_at, *self._times()) - now, handle)
 
     def finish(self) -> Turn:
         """The turn; to be called once, after the `with`."""

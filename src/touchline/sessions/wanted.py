@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
+from touchline.agents.crowd import patience
 from touchline.sessions.room import Room
 from touchline.store.database import Database
 from touchline.store.tables import sessions
@@ -16,8 +17,8 @@ from touchline.store.tables import sessions
 ASK_SECONDS = 0.5
 """How often the rows are looked at, once for all sessions of the process: a look for each would be most of its work."""
 ENGINE_SECONDS = 10.0
-"""How often the engine is asked, for each session by itself. It says no when the job was cancelled, or when this
-process was taken for dead and another goes on."""
+"""How often the engine is asked, for each session by itself; in a crowd, less. It says no when the job was cancelled,
+or when this process was taken for dead and another goes on."""
 
 
 _ASKED_TO_STOP = sa.select(sessions.c.id).where(
@@ -38,7 +39,7 @@ class Unwanted:
             return True
         self._said = self._id in _look_of(self._room.database).asked(self._room.database, since=self._since)
         if not self._said and time.monotonic() >= self._engine_next:
-            self._engine_next = time.monotonic() + ENGINE_SECONDS
+            self._engine_next = time.monotonic() + patience(ENGINE_SECONDS)
             self._said = self._must_stop()
         return self._said
 
