@@ -20,6 +20,7 @@ from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.fault_points import fault_point
 from touchline.store.log_tables import step_results
+from touchline.store.statements import inserting, reading, updating
 
 if TYPE_CHECKING:
     from dbos import StepOptions
@@ -97,10 +98,9 @@ class DbosFlow:
             if found is not None:
                 return cast(T, found["result"])
             # Before the work: a second execution waits at this row instead of doing the work beside us.
-            connection.execute(step_results.insert().values(key=key, result={"result": None}, at=now()))
+            connection.execute(inserting(step_results), {"key": key, "result": {"result": None}, "at": now()})
             result = work(connection, *args)
-            kept = step_results.update().where(step_results.c.key == key)
-            connection.execute(kept.values(result={"result": result}))
+            connection.execute(updating(step_results, "key"), {"at_key": key, "result": {"result": result}})
             fault_point("transaction.written")
         fault_point("transaction.committed")
         return result
@@ -123,7 +123,7 @@ class DbosFlow:
 
 
 def _kept(connection: sa.Connection, key: str) -> Any:
-    return connection.execute(sa.select(step_results.c.result).where(step_results.c.key == key)).scalar()
+    return connection.execute(reading(step_results.c.result, step_results.c.key), {"at_key": key}).scalar()
 
 
 class Running:

@@ -24,6 +24,7 @@ from touchline.store.append import append
 from touchline.store.columns import new_id, now
 from touchline.store.events import NewEvent
 from touchline.store.fault_points import fault_point
+from touchline.store.statements import inserting, updating
 from touchline.store.statuses import move
 from touchline.store.tables import coaching, decisions, sessions, turns
 from touchline.supervision.facts import Ended
@@ -244,16 +245,17 @@ def _decided(
     turn = turn_of_session(connection, record.id, number)
     row = new_id("decision")
     connection.execute(
-        decisions.insert().values(
-            id=row,
-            session_id=record.id,
-            turn_id=None if turn is None else turn.id,
-            action=judged["action"],
-            reason=judged["reason"],
-            message=judged["message"],
-            evidence=judged.get("evidence", {}),
-            at=now(),
-        )
+        inserting(decisions),
+        {
+            "id": row,
+            "session_id": record.id,
+            "turn_id": None if turn is None else turn.id,
+            "action": judged["action"],
+            "reason": judged["reason"],
+            "message": judged["message"],
+            "evidence": judged.get("evidence", {}),
+            "at": now(),
+        },
     )
     tier = judged.get("tier") or ("steer" if judged["action"] == "steer" else None)
     if tier is not None:
@@ -268,7 +270,7 @@ def _decided(
             )
         )
     if turn is not None and judged.get("stop_kind"):
-        connection.execute(turns.update().where(turns.c.id == turn.id).values(stop_kind=judged["stop_kind"]))
+        connection.execute(updating(turns, "id"), {"at_id": turn.id, "stop_kind": judged["stop_kind"]})
     made = about(
         record.id,
         "decision.made",
@@ -282,5 +284,4 @@ def _decided(
 
 
 def _save(connection: sa.Connection, id: str, state: State, **also: Any) -> None:
-    values = {"state": state.to_json(), "updated_at": now(), **also}
-    connection.execute(sessions.update().where(sessions.c.id == id).values(**values))
+    connection.execute(updating(sessions, "id"), {"at_id": id, "state": state.to_json(), "updated_at": now(), **also})

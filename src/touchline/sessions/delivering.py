@@ -26,6 +26,7 @@ from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.fault_points import fault_point
 from touchline.store.log_tables import outbox as outbox_table
+from touchline.store.statements import reading
 from touchline.store.statuses import move
 
 _FILES = 200
@@ -42,8 +43,8 @@ def delivery_key(session: SessionRecord, number: int) -> str:
 
 def was_delivered(connection: sa.Connection, session: SessionRecord, number: int) -> bool:
     """Whether this very stop has its delivery."""
-    query = sa.select(outbox_table.c.id).where(outbox_table.c.key == delivery_key(session, number))
-    return connection.execute(query).first() is not None
+    query = reading(outbox_table.c.id, outbox_table.c.key)
+    return connection.execute(query, {"at_key": delivery_key(session, number)}).first() is not None
 
 
 def collect_work(room: Room, id: str) -> dict[str, Any]:

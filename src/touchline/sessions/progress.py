@@ -29,6 +29,8 @@ def wandering_in(evidence: Evidence, stop: Stop, limits: Limits) -> Thrash | Non
     """The wandering that goes on. Who asks waits for an answer, and who is done has brought something."""
     if stop.kind in (Kind.QUESTION, Kind.BLOCKER) or (stop.kind is Kind.COMPLETION and not stop.rejected):
         return None
+    if len(evidence.turns) < min(limits.idle_turns, limits.wander_turns):
+        return None
     return find_wandering(marks_of(evidence), limits=limits)
 
 

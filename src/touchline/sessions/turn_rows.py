@@ -22,6 +22,7 @@ from touchline.store.append import append
 from touchline.store.columns import new_id, now
 from touchline.store.database import Database
 from touchline.store.log_tables import events
+from touchline.store.statements import inserting, updating
 from touchline.store.statuses import bump
 from touchline.store.tables import sessions, turns, usage
 from touchline.supervision.facts import Turn, Usage
@@ -51,7 +52,7 @@ def begin_turn(
             "first_call": first,
             "started_at": now(),
         }
-        connection.execute(turns.insert().values(**row))
+        connection.execute(inserting(turns), row)
         bump(connection, "sessions", session.id, "turns")
         told = about(
             session.id,
@@ -83,11 +84,9 @@ def note_session(database: Database, id: str, number: int, cli_session: str) -> 
     if not _SESSION.fullmatch(cli_session):
         return
     with database.writing() as connection:
-        query = turns.update().where(turns.c.session_id == id, turns.c.number == number)
-        connection.execute(query.values(cli_session_id=cli_session))
-        connection.execute(
-            sessions.update().where(sessions.c.id == id).values(cli_session_id=cli_session, updated_at=now())
-        )
+        named = {"cli_session_id": cli_session}
+        connection.execute(updating(turns, "session_id", "number"), {"at_session_id": id, "at_number": number, **named})
+        connection.execute(updating(sessions, "id"), {"at_id": id, "updated_at": now(), **named})
 
 
 def told_of_turn(connection: sa.Connection, id: str, number: int) -> int:
@@ -142,16 +141,13 @@ def end_turn(
         "pending": tuple(state["pending"]),
     }
     all_turns = turns_of_session(connection, id)
-    connection.execute(
-        sessions.update()
-        .where(sessions.c.id == id)
-        .values(
-            state=replace(record.state, **carried).to_json(),
-            spent=spent_to_json(all_turns),
-            cli_session_id=values["cli_session_id"] or record.cli_session_id,
-            updated_at=now(),
-        )
-    )
+    carried_on = {
+        "state": replace(record.state, **carried).to_json(),
+        "spent": spent_to_json(all_turns),
+        "cli_session_id": values["cli_session_id"] or record.cli_session_id,
+        "updated_at": now(),
+    }
+    connection.execute(updating(sessions, "id"), {"at_id": id, **carried_on})
     told_end = about(
         id,
         "turn.ended",
@@ -171,22 +167,21 @@ def _usage_rows(
     connection: sa.Connection, id: str, turn: TurnRecord, spent: Mapping[str, Usage], cost: float | None
 ) -> None:
     for n, (model, each) in enumerate(spent.items()):
-        connection.execute(
-            usage.insert().values(
-                id=new_id("usage"),
-                session_id=id,
-                turn_id=turn.id,
-                model=model[:_WORD],
-                purpose="nudge" if turn.kind == "nudge" else "work",
-                input=each.input,
-                output=each.output,
-                cache_read=each.cache_read,
-                cache_write=each.cache_write,
-                # The CLIs tell one sum for a turn; it stands with the first model.
-                cost_usd=cost if n == 0 else None,
-                at=now(),
-            )
-        )
+        row = {
+            "id": new_id("usage"),
+            "session_id": id,
+            "turn_id": turn.id,
+            "model": model[:_WORD],
+            "purpose": "nudge" if turn.kind == "nudge" else "work",
+            "input": each.input,
+            "output": each.output,
+            "cache_read": each.cache_read,
+            "cache_write": each.cache_write,
+            # The CLIs tell one sum for a turn; it stands with the first model.
+            "cost_usd": cost if n == 0 else None,
+            "at": now(),
+        }
+        connection.execute(inserting(usage), row)
 
 
 def _calls(session: SessionRecord, before: Sequence[TurnRecord]) -> int:

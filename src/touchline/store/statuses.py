@@ -15,6 +15,7 @@ from touchline.errors import StatusError
 from touchline.store import tables
 from touchline.store.columns import new_id, now
 from touchline.store.life import edges, first_status, may_move
+from touchline.store.statements import counting, inserting, reading, updating
 
 COUNTERS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("attempts",),
@@ -38,7 +39,7 @@ def create(connection: sa.Connection, table_name: str, **values: Any) -> str:
     """A new record in its first status (or the one given), with id and times filled in; returns its id."""
     table = _table(table_name)
     row = _filled(table, values)
-    connection.execute(table.insert().values(**row))
+    connection.execute(inserting(table), row)
     return str(row[_key(table).name])
 
 
@@ -54,7 +55,8 @@ def create_once(connection: sa.Connection, table_name: str, *, unique: str, **va
 def status_of(connection: sa.Connection, table_name: str, id: str) -> str:
     """The record's status. StatusError when there is no such record."""
     table = _table(table_name)
-    found = connection.execute(sa.select(table.c.status).where(_key(table) == id)).scalar()
+    key = _key(table)
+    found = connection.execute(reading(table.c.status, key), {f"at_{key.name}": id}).scalar()
     if found is None:
         raise StatusError(f"{table_name}: there is no record {id!r}.", hint="Check the id.")
     return str(found)
@@ -92,9 +94,9 @@ def move(
         values["reason"] = reason
     if "updated_at" in table.c:
         values.setdefault("updated_at", now())
-    done = connection.execute(
-        table.update().where(_key(table) == id, table.c.status == before).values(**values)
-    ).rowcount
+    key = _key(table).name
+    moving = updating(table, key, "status")
+    done = connection.execute(moving, {f"at_{key}": id, "at_status": before, **values}).rowcount
     if not done:
         raise StatusError(
             f"{table_name} {id}: left {before!r} while it was to be moved to {to!r}.",
@@ -114,8 +116,7 @@ def bump(connection: sa.Connection, table_name: str, id: str, counter: str, by: 
     if table_name == "counters":
         insert = (sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert)(table)
         connection.execute(insert.values(name=id, value=0).on_conflict_do_nothing(index_elements=["name"]))
-    update = table.update().where(key == id).values({counter: column + by}).returning(column)
-    found = connection.execute(update).scalar()
+    found = connection.execute(counting(column, key), {f"at_{key.name}": id, "more": by}).scalar()
     if found is None:
         raise StatusError(f"{table_name}: there is no record {id!r}.", hint="Check the id.")
     return int(found)
