@@ -48,9 +48,10 @@ MAX_MB = 250.0
 MAX_OVERHEAD = 0.05
 TURNS = 2
 REQUESTS = 5
-BURN = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
-TOOL_SECONDS = 1.0
-"""Processor time of an agent's test run; what a small test suite takes."""
+BURN = "x = 0\nfor i in range({loops}):\n    x += i\n"
+TOOL_LOOPS = 11_000_000
+"""An agent's test run: a second of processor time, as a small test suite takes. Told in work and not in seconds: a busy
+machine makes it as much slower as it makes supervision."""
 
 
 def script(*, turn_seconds: float) -> str:
@@ -115,7 +116,7 @@ def opened() -> Iterator[Bench]:
         folder = Path(name)
         os.environ["TOUCHLINE_SCRIPTED_HOME"] = str(folder / "agent")
         repository = make_repository(folder / "shop", os.environ)
-        (repository / "burn.py").write_text(BURN.format(seconds=TOOL_SECONDS))
+        (repository / "burn.py").write_text(BURN.format(loops=TOOL_LOOPS))
         # Tests that pass: the bench is about the cost of supervision, not about the bug.
         (repository / "test_prices.py").write_text(sample().files["test_prices.py"].replace("167", "166"))
         git = ["git", "-c", "user.name=Bench", "-c", "user.email=bench@touchline.invalid"]
