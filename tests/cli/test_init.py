@@ -51,6 +51,18 @@ def test_it_finds_agents_commands_and_sandbox_and_writes_a_file_that_is_read(per
     assert found.ignored == {}
 
 
+def test_where_no_check_can_be_confined_it_is_only_offered(person: Person) -> None:
+    """The next command that it names must work."""
+    (person.root / "Makefile").write_text("test:\n\ttrue\n")
+    path = programs(person, "claude")
+    program(person.home / "bin", "bwrap", "exit 1")
+    told = person.told("init", "--yes", PATH=path)
+    assert told["sandbox"]["bubblewrap"] is False
+    assert "# It needs bubblewrap" in told["text"]
+    assert '\n# check = "make test"\n' in told["text"]
+    assert find_settings({}, person.env, person.root, person.home).settings.run.check == ""
+
+
 def test_every_line_that_is_commented_out_can_be_used(person: Person) -> None:
     (person.root / "Makefile").write_text("test:\n\ttrue\nbuild:\n\ttrue\n")
     person.run("init", "--yes", PATH=programs(person, "claude"))
