@@ -8,6 +8,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, get_args
 
@@ -134,6 +135,7 @@ def test_words_can_be_listed_and_what_cannot_be_is_told() -> None:
 def test_the_facts_load_none_of_what_makes_dataclasses_dear() -> None:
     program = f"""
 import sys
+import threading
 sys.path.append({str(Path(touchline.__file__).parents[1])!r})
 from touchline.supervision.facts import Call
 assert repr(Call(id="1", tool="t", args={{}})) == {repr(Call(id="1", tool="t", args={}))!r}
@@ -171,3 +173,36 @@ def test_what_does_not_fit_is_refused_by_the_first_value_too(wrong: dict[str, An
         Thing(**wrong)
     with pytest.raises(TypeError, match="positional"):
         Thing("a")  # type: ignore[call-arg]
+
+
+def test_threads_that_make_the_first_value_of_a_class_at_once_all_get_one() -> None:
+    """Two sessions are judged at a time, and both need a kind of value that nobody made before."""
+    crowd, faults = 4, []
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(150):
+
+            @value
+            class Thing:
+                name: str
+                count: int = 0
+
+            together = threading.Barrier(crowd)
+
+            def make(made: Any = Thing, together: threading.Barrier = together) -> None:
+                together.wait()
+                try:
+                    assert made(name="a") == made(name="a", count=0)
+                    assert hash(made(name="a")) == hash(made(name="a"))
+                except BaseException as fault:
+                    faults.append(repr(fault))
+
+            threads = [threading.Thread(target=make) for _ in range(crowd)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert faults == []

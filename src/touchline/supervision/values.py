@@ -44,7 +44,10 @@ class _Later:
         self.name, self.write = name, write
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
-        home = next(each for each in owner.__mro__ if each.__dict__.get(self.name) is self)
+        home = next((each for each in owner.__mro__ if each.__dict__.get(self.name) is self), None)
+        if home is None:
+            # Another thread was here between the call and this line, and has put the method in this place.
+            return getattr(owner if instance is None else instance, self.name)
         made = self.write(home)
         setattr(home, self.name, made)
         return made if instance is None or not callable(made) else made.__get__(instance, owner)
