@@ -30,6 +30,7 @@ IGNORED = frozenset(
         "control_request",
         "control_response",
         "control_cancel_request",
+        "command_lifecycle",
         "keep_alive",
         "tool_progress",
         "tool_use_summary",
@@ -160,6 +161,9 @@ class ClaudeRecords:
         since = mapping(record.get("model_usage_since_last_result"))
         summed = since or mapping(record.get("modelUsage"))
         by_model = {name: _model_usage(value) for name, value in summed.items()}
+        if since and text(record.get("terminal_reason")).startswith("aborted"):
+            # Interrupted before the provider's last word on a message, the CLI leaves that message out of its own sum.
+            own = max(own, sum(by_model.values(), NO_USAGE), key=lambda usage: usage.total)
         counted = self.turn.usage
         self.turn.spend(less(own, less(counted, self._before)), self.turn.model or next(iter(by_model), None))
         self._before = self.turn.usage
