@@ -27,7 +27,7 @@ from uuid import NAMESPACE_URL, uuid5
 from touchline.hooks.agents_known import hook_command
 
 LIMIT = 2.0
-STOP_LIMIT = 4.0
+STOP_LIMIT = 3.0
 """The aim is `LIMIT` here too. What stands in the way is in docs/explanation/benchmarks.md."""
 MIX = {
     "SessionStart": 1,

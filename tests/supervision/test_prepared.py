@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ from touchline.supervision.stop import classify
 texts = __import__("json").load(open(sys.argv[3])) if sys.argv[3] else []
 found = [[repr(classify(t)), repr(classify(t, ledger=Ledger(), task="Please fix it."))] for t in texts]
 found.append(repr(phases()))
-loaded = sorted({"re", "tomllib"} & set(sys.modules)) if not texts else []
+loaded = sorted({"re", "tomllib", "enum", "functools", "collections"} & set(sys.modules)) if not texts else []
 prepared.keep()
 print(repr([found, loaded]))
 """
@@ -65,6 +67,34 @@ def test_the_second_start_compiles_nothing_and_finds_the_same(tmp_path: Path, te
     assert store.read_bytes() == kept
     assert told(store).endswith(", []]\n")
     assert store.stat().st_mode & 0o077 == 0
+
+
+def test_a_module_is_loaded_from_the_store_until_its_file_changes(tmp_path: Path) -> None:
+    """From a copy of the package, so that one of its files can be changed."""
+    home = tmp_path / "packages"
+    shutil.copytree(Path(touchline.__file__).parent, home / "touchline", ignore=shutil.ignore_patterns("__pycache__"))
+    program = """
+import sys
+sys.path.append(sys.argv[1])
+from touchline.supervision import prepared
+prepared.use(sys.argv[2])
+from touchline.supervision import stop, stops
+loaders = [type(each.__spec__.loader).__name__ for each in (stop, stops)]
+prepared.keep()
+print(loaders, stop.__file__, stop.__package__, getattr(stops, "CHANGED", False))
+"""
+
+    def run() -> str:
+        command = [sys.executable, "-I", "-S", "-B", "-c", program, str(home), str(tmp_path / "rules.bin")]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    changed = home / "touchline" / "supervision" / "stops.py"
+    where = f"{home}/touchline/supervision/stop.py touchline.supervision"
+    assert run() == f"['SourceFileLoader', 'SourceFileLoader'] {where} False\n"
+    assert run() == f"['KeptModules', 'KeptModules'] {where} False\n"
+    changed.write_text(changed.read_text() + "\nCHANGED = True\n")
+    assert run() == f"['KeptModules', 'SourceFileLoader'] {where} True\n"
+    assert run() == f"['KeptModules', 'KeptModules'] {where} True\n"
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "other_python", "empty", "noise", "folder"])
@@ -149,6 +179,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepared, "_shapes", {})
 
 
-def kept_of(pattern: str) -> tuple[list[object], bytes]:
+def kept_of(pattern: str) -> tuple[Any, bytes | memoryview]:
     prepared.shape(pattern)
     return prepared._store.shapes[pattern]

@@ -40,7 +40,7 @@ texts = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_s
 
 
 @settings(max_examples=150, deadline=None)
-@given(text=texts, task=st.text(max_size=60), ended=st.sampled_from(Ended), with_ledger=st.booleans())
+@given(text=texts, task=st.text(max_size=60), ended=st.sampled_from(list(Ended)), with_ledger=st.booleans())
 def test_it_never_raises_and_every_span_is_true(text: str, task: str, ended: Ended, with_ledger: bool) -> None:
     ledger = Ledger(calls=1, writes=(Write(path="a/b.py", call=0, how="tool"),)) if with_ledger else None
     stop = classify(text, task=task, ended=ended, ledger=ledger)

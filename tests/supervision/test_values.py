@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 
 import touchline
 from touchline.supervision.facts import Call, Turn, Usage
-from touchline.supervision.values import BY_HAND, Literal, as_dict, assert_never, field, names_of, replace, value
+from touchline.supervision.values import BY_HAND, Literal, Value, as_dict, assert_never, field, names_of, replace
 
 Colour = Literal["red", "green"]
 
 
-@value
-class Point:
+class Point(Value):
     """A place."""
 
     x: int
@@ -121,7 +120,6 @@ def test_nothing_can_be_changed() -> None:
 def test_a_value_stands_alone() -> None:
     with pytest.raises(TypeError, match="stands alone"):
 
-        @value
         class More(Point):
             z: int
 
@@ -146,8 +144,7 @@ print(sorted({{"dataclasses", "inspect", "typing", "re", "json"}} & set(sys.modu
 
 
 def test_made_by_hand_or_compiled_it_is_the_same_value() -> None:
-    @value
-    class Thing:
+    class Thing(Value):
         name: str
         count: int = 0
         parts: tuple[str, ...] = field(default_factory=tuple)
@@ -164,8 +161,7 @@ def test_made_by_hand_or_compiled_it_is_the_same_value() -> None:
 
 @pytest.mark.parametrize("wrong", [{}, {"count": 1}, {"name": "a", "odd": 1}])
 def test_what_does_not_fit_is_refused_by_the_first_value_too(wrong: dict[str, Any]) -> None:
-    @value
-    class Thing:
+    class Thing(Value):
         name: str
         count: int = 0
 
@@ -183,8 +179,7 @@ def test_threads_that_make_the_first_value_of_a_class_at_once_all_get_one() -> N
     try:
         for _ in range(150):
 
-            @value
-            class Thing:
+            class Thing(Value):
                 name: str
                 count: int = 0
 

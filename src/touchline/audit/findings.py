@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
-from enum import StrEnum
 from typing import Any
 
 from touchline.supervision.facts import Usage
+from touchline.supervision.words import Word
 
 
-class Verdict(StrEnum):
+class Verdict(Word):
     """How a claimed completion stands."""
 
     PROVED = "proved"
@@ -171,7 +171,7 @@ def as_json(value: Any) -> Any:
         return _fields(value)
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, StrEnum):
+    if isinstance(value, Word):
         return value.value
     if isinstance(value, Mapping):
         return {str(key): as_json(item) for key, item in value.items()}

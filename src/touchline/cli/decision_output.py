@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from touchline.supervision.decide import decide
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.situation import Decision
 from touchline.supervision.values import names_of
+from touchline.supervision.words import Word
 
 SCHEMA = "touchline.decision/1"
 _MAX_BYTES = 64 * 1024 * 1024
@@ -67,7 +67,7 @@ def as_json(described: Described, decision: Decision) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A frozen value as JSON can say it."""
-    if isinstance(value, Enum):
+    if isinstance(value, Word):
         return value.value
     if names := names_of(value):
         return {name: plain(getattr(value, name)) for name in names}

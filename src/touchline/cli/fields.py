@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from typing import Any, TypeVar
 
 from touchline.errors import SituationError
+from touchline.supervision.words import Word
 
-E = TypeVar("E", bound=Enum)
+E = TypeVar("E", bound=Word)
 _MISSING = object()
 
 

@@ -19,15 +19,14 @@ from touchline.supervision.schema import schema_fault
 from touchline.supervision.situation import Situation, Work
 from touchline.supervision.stop import classify
 from touchline.supervision.thrash import current_loop
-from touchline.supervision.values import names_of, replace, value
+from touchline.supervision.values import Value, names_of, replace
 from touchline.transcripts.bounds import digest
 from touchline.transcripts.read import CLIS, read_turn
 
 SCHEMA = "touchline.situation/1"
 
 
-@value
-class Described:
+class Described(Value):
     """The situation, and the turn it rests on."""
 
     situation: Situation

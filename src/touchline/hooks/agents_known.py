@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from touchline.hooks.dialects import EVENTS
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 Level = Literal["project", "local", "user"]
 
@@ -18,8 +18,7 @@ TIMEOUT = 15
 """Seconds an agent waits for a hook before it goes on by itself; the hook gives up sooner."""
 
 
-@value
-class Home:
+class Home(Value):
     """An agent's settings files, as far as hooks go."""
 
     agent: str

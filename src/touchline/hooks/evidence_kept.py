@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import monotonic, sleep
 
 from touchline.hooks.dialects import Heard
@@ -12,12 +11,13 @@ from touchline.hooks.quick import LOOK_BACK
 from touchline.supervision.evidence import Command, Commit, Ledger, TestRun, Weakened, Write
 from touchline.supervision.facts import Call, Event, Prompt, Result, Turn, steps_of
 from touchline.supervision.ledger import ledger_of
-from touchline.supervision.values import as_dict, replace, value
+from touchline.supervision.values import Value, as_dict, replace
 from touchline.transcripts.lines import lines_of
 from touchline.transcripts.session_log import SessionLog, turns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
 PATIENCE = 0.6
@@ -29,8 +29,7 @@ KEPT = 400
 """Entries of each kind kept between stops: claims are about the latest."""
 
 
-@value
-class Evidence:
+class Evidence(Value):
     """What is known at a stop."""
 
     ledger: Ledger

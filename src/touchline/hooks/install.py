@@ -12,13 +12,12 @@ from tempfile import NamedTemporaryFile
 from touchline.errors import InputError
 from touchline.hooks import entry_path, opencode, settings_text
 from touchline.hooks.agents_known import HOMES, Home, Level, entry_of, hooks_of, settings_file
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 BOM = "\ufeff"
 
 
-@value
-class Change:
+class Change(Value):
     """A file as it is and as it would be; None where there is no file."""
 
     path: Path
@@ -38,8 +37,7 @@ class Change:
         return "\n".join(unified_diff(old, new, *names, n=2, lineterm=""))
 
 
-@value
-class Standing:
+class Standing(Value):
     """How hooks stand in one settings file."""
 
     agent: str

@@ -11,14 +11,13 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 _SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder()
 
 
-@value
-class Node:
+class Node(Value):
     """A value, and where it stands in the text."""
 
     kind: Literal["object", "array", "other"]
@@ -34,8 +33,7 @@ class Node:
         return next((item for item in reversed(self.items) if item.key == key), None)
 
 
-@value
-class Item:
+class Item(Value):
     """A member of an object, or an element of a list."""
 
     start: int
@@ -130,8 +128,7 @@ def _paths(
             yield from _paths(inner, wanted, way)
 
 
-@value
-class Layout:
+class Layout(Value):
     """How a file is written: its line ends and one step of indentation."""
 
     newline: str = "\n"

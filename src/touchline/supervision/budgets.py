@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from touchline.supervision.values import Literal, value
+from touchline.supervision.values import Literal, Value
 
 Resource = Literal["turns", "tokens", "usd", "seconds", "failures"]
 RESOURCES: tuple[Resource, ...] = Resource.__args__  # type: ignore[attr-defined]
 
 
-@value
-class Budget:
+class Budget(Value):
     """What a task may spend; None is no limit."""
 
     turns: int | None = None
@@ -20,8 +19,7 @@ class Budget:
     """Consecutive failures that are retried; the next one exhausts the budget."""
 
 
-@value
-class Spending:
+class Spending(Value):
     """What a task has spent so far. A cost nobody could tell is None and never exhausts a budget by itself."""
 
     turns: int = 0
@@ -31,8 +29,7 @@ class Spending:
     failures: int = 0
 
 
-@value
-class Exhausted:
+class Exhausted(Value):
     """One resource at its limit."""
 
     resource: Resource

@@ -6,8 +6,6 @@ the record does not hold is unproved, never contradicted: only a failure that wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from touchline.supervision.claims import before, is_partial
 from touchline.supervision.evidence import Command, CommandKind, Ledger, TestRun
 from touchline.supervision.failing import admits_failure
@@ -19,6 +17,7 @@ from touchline.supervision.values import assert_never, replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable, Sequence
 
 _COUNT = shape(r"\b(\d[\d,]*)(?:\s?/\s?(\d[\d,]*))?\b(?!\.\d)")
 _HASH = shape(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")

@@ -5,18 +5,17 @@ Spans only, denials and conditions left out; whether a claim is true is for `cla
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from touchline.supervision.failing import TESTS, fails_in
 from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import CLAIM_KINDS, Claim, ClaimKind, Span
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 MOST = 60
 """Claims of one kind kept per message: more say nothing new, and bound the work on hostile texts."""
@@ -27,8 +26,7 @@ _FAR = 80
 """Characters around a claim in which its own words stand."""
 
 
-@value
-class Hedges:
+class Hedges(Value):
     """Where the text softens what it says."""
 
     outcome: tuple[Span, ...]

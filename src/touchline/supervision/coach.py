@@ -6,19 +6,18 @@ there is nothing certain to say. The words are in `coach.toml`. The coach never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-
 from touchline.supervision.criteria import success_criteria
 from touchline.supervision.evidence import Command, Ledger
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.phases import Phase
 from touchline.supervision.prepared import table
+from touchline.supervision.remembering import cache
 from touchline.supervision.stops import Claim, Standing, Stop
-from touchline.supervision.values import Literal, assert_never, value
+from touchline.supervision.values import Literal, Value, assert_never
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 Tier = Literal["rejection", "criteria", "pointer", "hint", "plain"]
@@ -29,16 +28,14 @@ _OF_THE_WORK = frozenset({"fixed", "implemented", "verified", "file_created", "c
 """Claims about the work itself; the others name a deed that leaves a record."""
 
 
-@value
-class Plan:
+class Plan(Value):
     """The plan of a task; `text` is None when the file could not be read."""
 
     path: str
     text: str | None = None
 
 
-@value
-class Coaching:
+class Coaching(Value):
     """One message to the agent, and which tier it came from."""
 
     tier: Tier

@@ -6,10 +6,9 @@ are in `commands.json`. Nothing is executed; a program nobody listed counts as `
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from touchline.supervision.prepared import shape
-from touchline.supervision.values import Literal, replace, value
+from touchline.supervision.remembering import lru_cache
+from touchline.supervision.values import Literal, Value, replace
 
 from .programs import LOOK, NOTHING, Kinds, Words, after_options, classify, name_of, tables
 from .shell import MAX_DEPTH, Simple, split
@@ -24,8 +23,7 @@ CACHED_CHARACTERS = 2_000
 EDIT: Kinds = frozenset({"edit"})
 
 
-@value
-class Part:
+class Part(Value):
     """One simple command of a line, wrappers taken off."""
 
     words: tuple[str, ...]
@@ -42,8 +40,7 @@ class Part:
     """True when its output goes into the next part."""
 
 
-@value
-class Plan:
+class Plan(Value):
     """A whole command line."""
 
     parts: tuple[Part, ...] = ()

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, Literal
 
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, Text, Turn
 from touchline.supervision.schema import schema_problems
-from touchline.supervision.values import field, value
+from touchline.supervision.values import Value, field
+from touchline.supervision.words import Word
 
 TokenType = Literal["path", "verdict", "number", "text"]
 Wrong = Literal["missing", "not_a_path", "not_a_number", "not_a_choice", "not_found", "outside", "stale", "not_checked"]
 RecoveredBy = Literal["", "joined_messages", "earlier_message", "artefact", "nudge"]
 
 
-class Content(StrEnum):
+class Content(Word):
     """What a turn's output amounts to."""
 
     SESSION_ERROR = "session_error"
@@ -30,8 +30,7 @@ class Content(StrEnum):
     COMPLETE = "complete"
 
 
-@value
-class Token:
+class Token(Value):
     """A line `name = value` the turn must emit; `choices` are the words a verdict may be."""
 
     name: str
@@ -39,8 +38,7 @@ class Token:
     choices: tuple[str, ...] = ()
 
 
-@value
-class Contract:
+class Contract(Value):
     """What a turn must emit. `marker` is unique per invocation and stands alone on its line."""
 
     tokens: tuple[Token, ...] = ()
@@ -48,8 +46,7 @@ class Contract:
     schema: Mapping[str, Any] | None = None
 
 
-@value
-class PathFacts:
+class PathFacts(Value):
     """What the file system says of a declared path, looked up by the caller."""
 
     exists: bool
@@ -59,8 +56,7 @@ class PathFacts:
     """It was changed after the turn began."""
 
 
-@value
-class Problem:
+class Problem(Value):
     """What is wrong with one token, or with the `marker`, or with the `json`."""
 
     name: str
@@ -68,8 +64,7 @@ class Problem:
     value: str = ""
 
 
-@value
-class ContractCheck:
+class ContractCheck(Value):
     """A turn held against its contract."""
 
     content: Content

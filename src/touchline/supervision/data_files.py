@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from touchline.errors import DataFileError
+
+
+def data_path(name: str) -> str:
+    """Where a file of this folder is."""
+    return os.path.join(os.path.dirname(__file__), name)
+
 
 def data_text(name: str) -> str:
-    """The text of a file of this folder."""
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+    """Its text."""
+    with open(data_path(name), encoding="utf-8") as file:
         return file.read()
+
+
+def unusable(what: str) -> DataFileError:
+    """The error of a file that says something else than it should; who never meets one does not load all errors."""
+    from touchline.errors import DataFileError
+
+    return DataFileError(f"{what}.", hint="Reinstall Touchline.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchline.supervision.prepared import shape
-from touchline.supervision.values import Literal, replace, value
+from touchline.supervision.values import Literal, Value, replace
 
 TYPE_CHECKING = False
 
@@ -14,8 +14,7 @@ CommandKind = Literal["test", "typecheck", "lint", "build", "run", "commit", "pu
 _PROSE = shape(r"(?i)\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:README|CHANGELOG|LICENSE|NOTICE|AUTHORS)[^/]*$")
 
 
-@value
-class Write:
+class Write(Value):
     """A file was written by this call."""
 
     path: str
@@ -24,8 +23,7 @@ class Write:
     change: Literal["created", "changed", "deleted"] = "changed"
 
 
-@value
-class Command:
+class Command(Value):
     """A shell command was run by this call. `exit_code` is None where the CLI does not tell it."""
 
     text: str
@@ -37,8 +35,7 @@ class Command:
     """True when the line first changes files and then runs the work, as `sed -i ... && pytest` does."""
 
 
-@value
-class TestRun:
+class TestRun(Value):
     """A run of tests. Counts the output did not show are None; `collected` may be 0, which is no pass."""
 
     __test__ = False
@@ -53,16 +50,14 @@ class TestRun:
     outcome: Literal["passed", "failed", "unverified"] = "unverified"
 
 
-@value
-class Commit:
+class Commit(Value):
     """A commit the output of a command shows. Whether git has it is checked where a repository is at hand."""
 
     hash: str
     call: int
 
 
-@value
-class Weakened:
+class Weakened(Value):
     """Tests were made easier since the session's first run."""
 
     why: Literal["count_fell", "test_deleted", "test_skipped"]
@@ -70,8 +65,7 @@ class Weakened:
     call: int
 
 
-@value
-class Ledger:
+class Ledger(Value):
     """All evidence of a session so far, each entry pointing at the call (by index) that proves it.
 
     Writes and commands are in the order of their calls.

@@ -6,14 +6,13 @@ judges. A fact that was not in the source is `None`, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from functools import cache
-
-from touchline.supervision.values import Literal, field, value
+from touchline.supervision.remembering import cache
+from touchline.supervision.values import Literal, Value, field
+from touchline.supervision.words import Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from typing import Any, TypeAlias
 
@@ -23,7 +22,7 @@ Args: TypeAlias = "Mapping[str, Any]"
 """A call's arguments as the agent gave them: JSON values under string keys."""
 
 
-class Ended(StrEnum):
+class Ended(Word):
     """How a turn ended, by process facts and typed records alone."""
 
     FINISHED = "finished"
@@ -43,8 +42,7 @@ TRANSIENT: frozenset[FaultKind] = frozenset({"rate_limit", "overloaded", "server
 """Provider faults that pass by themselves: tried again, never counted as an attempt."""
 
 
-@value
-class Usage:
+class Usage(Value):
     """Tokens, each counted once: `input` excludes what was read from or written to a cache."""
 
     input: int = 0
@@ -65,8 +63,7 @@ class Usage:
         )
 
 
-@value
-class Prompt:
+class Prompt(Value):
     """What the agent was told; `synthetic` when a hook or tool wrote it rather than a person."""
 
     text: str
@@ -74,8 +71,7 @@ class Prompt:
     at: datetime | None = None
 
 
-@value
-class Text:
+class Text(Value):
     """Words the agent wrote."""
 
     text: str
@@ -83,8 +79,7 @@ class Text:
     at: datetime | None = None
 
 
-@value
-class Call:
+class Call(Value):
     """A tool the agent called. `subagent` is true when a helper of the agent made the call."""
 
     id: str
@@ -94,8 +89,7 @@ class Call:
     subagent: bool = False
 
 
-@value
-class Result:
+class Result(Value):
     """What a call returned.
 
     `text` may be cut in the middle to bound memory; `digest` is of the whole text. `failed` is the agent's
@@ -110,16 +104,14 @@ class Result:
     at: datetime | None = None
 
 
-@value
-class Spent:
+class Spent(Value):
     """Tokens of one model message, noted where they were spent."""
 
     usage: Usage
     model: str | None = None
 
 
-@value
-class Fault:
+class Fault(Value):
     """An error record of the CLI. `fatal` when the turn ended by it; otherwise the CLI went on by itself."""
 
     kind: FaultKind
@@ -129,8 +121,7 @@ class Fault:
     at: datetime | None = None
 
 
-@value
-class Unread:
+class Unread(Value):
     """A line that could not be used: not JSON, an unknown record type, or torn off at the end."""
 
     why: Literal["noise", "unknown", "torn", "too_long"]
@@ -140,8 +131,7 @@ class Unread:
 Event = Prompt | Text | Call | Result | Spent | Fault | Unread
 
 
-@value
-class Turn:
+class Turn(Value):
     """One prompt and all that followed it until the agent stopped."""
 
     cli: str
@@ -195,8 +185,7 @@ class Turn:
         return next((e for e in reversed(self.events) if isinstance(e, Fault) and e.fatal), None)
 
 
-@value
-class Step:
+class Step(Value):
     """A call and its result. `result` is None while it runs, or when its answer was never seen."""
 
     index: int

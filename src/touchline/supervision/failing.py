@@ -6,8 +6,6 @@ more". Only a statement counts, and only its own clause is looked at for what ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from touchline.supervision.phrases import pattern
 from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose, Sentence
@@ -15,6 +13,7 @@ from touchline.supervision.prose import Prose, Sentence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 TESTS = ("failing.tests", "failing.nouns", "failing.code")
 """Lists that tell of tests."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from touchline.supervision.stops import Kind
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 
-@value
-class Question:
+class Question(Value):
     """What the judge is told."""
 
     text: str
@@ -27,8 +26,7 @@ class Question:
     """Which rule guessed it."""
 
 
-@value
-class Verdict:
+class Verdict(Value):
     """What the judge answers."""
 
     kind: Kind

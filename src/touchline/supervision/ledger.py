@@ -6,8 +6,6 @@ whose answer was never seen proves nothing. `before` goes on with an earlier led
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from .commands import Plan, plan_of
 from .evidence import VERIFYING, Command, CommandKind, Commit, Ledger, TestRun, Weakened, Write
 from .facts import Result, Step, Turn, steps_of
@@ -20,6 +18,7 @@ from .weakening import counts_fell, weakened_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Literal
 
 __all__ = ["Snapshot", "ledger_of"]

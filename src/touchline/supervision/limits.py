@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 
-@value
-class Limits:
+class Limits(Value):
     """Defaults of every threshold in `supervision`."""
 
     continue_cap: int = 3

@@ -7,7 +7,6 @@ fits into plain JSON. Replays of whole sessions are in `thrash`, what to do abou
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 
 from touchline.supervision.facts import Call, Result, Step
 from touchline.supervision.limits import LIMITS, Limits
@@ -303,7 +302,7 @@ class ThrashWatch:
         return watch
 
     def _restore(self, state: Any) -> None:
-        if not isinstance(state, Mapping) or len(state["runs"]) != len(self._runs):
+        if not isinstance(state, dict) or len(state["runs"]) != len(self._runs):
             raise ValueError("another form of state")
         for index, call, result, failed, stale, masked in state["last"]:
             kept = None if result is None else str(result)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from touchline.supervision.sameness import thrash_data
-from touchline.supervision.values import Literal, value
+from touchline.supervision.values import Literal, Value
+from touchline.supervision.words import Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 Grade = Literal["warning", "loop"]
 
 
-class Rule(StrEnum):
+class Rule(Word):
     """Each rule in one sentence."""
 
     REPEAT = "repeat"
@@ -35,8 +34,7 @@ class Rule(StrEnum):
     """The same call failed twice in a row."""
 
 
-@value
-class Thrash:
+class Thrash(Value):
     """A pattern that was found, where it began, and where it became known."""
 
     rule: Rule

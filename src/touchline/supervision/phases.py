@@ -5,13 +5,15 @@ Phases are data (`phases.toml`); a caller may pass a mapping of its own. The wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-
-from touchline.errors import DataFileError
+from touchline.supervision.data_files import unusable
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.prepared import shape, table
-from touchline.supervision.values import Literal, value
+from touchline.supervision.remembering import cache
+from touchline.supervision.values import Literal, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Need = Literal["tests_passed", "test_counts", "coverage", "commit", "pull_request", "document", "plan_document"]
 
@@ -20,8 +22,7 @@ _DOCUMENT = shape(r"(?i)(?:\.(?:md|mdx|rst|adoc|txt)$)|(?:^|/)docs?/")
 _PROSE_FILE = shape(r"(?i)\.(?:md|mdx|rst|adoc|txt)$")
 
 
-@value
-class Phase:
+class Phase(Value):
     """One phase: `trigger` in the task's text starts it, `needs` prove it, `hint` names them for the agent."""
 
     name: str
@@ -37,7 +38,7 @@ def phases() -> Mapping[str, Phase]:
     for name, told in table("phases.toml").items():
         unknown = set(told["needs"]) - set(_WORDS)
         if unknown:
-            raise DataFileError(f"phases.toml: {name} needs {sorted(unknown)}, which nothing checks.")
+            raise unusable(f"phases.toml: {name} needs {sorted(unknown)}, which nothing checks")
         found[name] = Phase(name=name, trigger=told["trigger"], needs=tuple(told["needs"]), hint=told["hint"])
     return found
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-
-from touchline.errors import DataFileError
+from touchline.supervision.data_files import unusable
 from touchline.supervision.prepared import shape, table
+from touchline.supervision.remembering import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
     from typing import Any
 
 _FILE = "phrases.toml"
@@ -24,9 +23,28 @@ _ENDS = (
 @cache
 def _lists() -> dict[str, Any]:
     try:
-        return table(_FILE)
+        return table(_FILE, _put_together)
     except (OSError, ValueError) as error:
-        raise DataFileError(f"{_FILE} cannot be read: {error}.", hint="Reinstall Touchline.") from error
+        raise unusable(f"{_FILE} cannot be read: {error}") from error
+
+
+def _put_together(told: dict[str, Any]) -> dict[str, Any]:
+    """Each list as one pattern, by its name (`claims.fixed`); beside them `needs`, as it is."""
+    made: dict[str, Any] = {"needs": told.pop("needs", {})}
+    for section, lists in told.items():
+        for name, alternatives in lists.items():
+            made[f"{section}.{name}"] = _one(alternatives)
+    return made
+
+
+def _one(alternatives: list[str]) -> str:
+    # Most alternatives begin at a word: one shared boundary lets the engine skip a branch by its first letter.
+    bounded = [a[2:] for a in alternatives if a.startswith(r"\b")]
+    others = [a for a in alternatives if not a.startswith(r"\b")]
+    if bounded:
+        others.append(r"\b(?=\w)(?:" + "|".join(f"(?:{a})" for a in bounded) + ")")
+    whole = "|".join(f"(?:{a})" for a in others)
+    return whole.replace("{gap}", r"[^.!?:;\n]{0,60}?").replace("{code}", "\ue000{1,400}+").replace("{ends}", _ENDS)
 
 
 @cache
@@ -36,24 +54,13 @@ def pattern(name: str) -> re.Pattern[str]:
     In the file `{gap}` is some words of the same sentence, `{code}` a piece of inline code, and `{ends}` the place
     after a verb: no noun follows that the word before would belong to, as in "failing tests".
     """
-    entry: Any = _lists()
-    for key in name.split("."):
-        if not isinstance(entry, dict) or key not in entry:
-            raise DataFileError(f"{_FILE} has no list named {name}.", hint="Reinstall Touchline.")
-        entry = entry[key]
-    # Most alternatives begin at a word: one shared boundary lets the engine skip a branch by its first letter.
-    bounded = [a[2:] for a in entry if a.startswith(r"\b")]
-    others = [a for a in entry if not a.startswith(r"\b")]
-    if bounded:
-        others.append(r"\b(?=\w)(?:" + "|".join(f"(?:{a})" for a in bounded) + ")")
-    alternatives = "|".join(f"(?:{a})" for a in others)
-    alternatives = (
-        alternatives.replace("{gap}", r"[^.!?:;\n]{0,60}?").replace("{code}", "\ue000{1,400}+").replace("{ends}", _ENDS)
-    )
+    whole = _lists().get(name)
+    if not isinstance(whole, str):
+        raise unusable(f"{_FILE} has no list named {name}")
     try:
-        return shape(alternatives)
+        return shape(whole)
     except Exception as error:  # `re.error`, from a module that is not loaded here
-        raise DataFileError(f"{_FILE}: {name} is no valid pattern: {error}.", hint="Reinstall Touchline.") from error
+        raise unusable(f"{_FILE}: {name} is no valid pattern: {error}") from error
 
 
 def matches(name: str, text: str) -> Iterator[re.Match[str]]:

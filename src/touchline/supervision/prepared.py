@@ -1,4 +1,5 @@
-"""What was worked out at an earlier start, and need not be again? Compiled patterns, and data files read from TOML.
+"""What was worked out at an earlier start, and need not be again? Compiled patterns, data files read from TOML, and the
+code of the rules' modules.
 
 Compiling the patterns takes four times as long as starting the interpreter. Who counts milliseconds (a hook, `touchline
 decide`) opens a store with `use`, and saves with `keep` what it had to work out; for all others nothing changes. A
@@ -12,16 +13,16 @@ from __future__ import annotations
 import os
 import sys
 
-from touchline.plain_json import dumps, loads
-from touchline.supervision.data_files import data_text
+from touchline.supervision import kept_file
+from touchline.supervision.data_files import data_path, data_text
+from touchline.supervision.kept_modules import KeptModules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
-MARK = b"touchline.prepared/1 "
 _WIDTH = 4
 """Bytes of one step of a compiled pattern."""
 
@@ -35,10 +36,11 @@ class _Store:
     def __init__(self) -> None:
         self.path = ""
         self.new = False
-        self.shapes: dict[str, tuple[list[Any], bytes]] = {}
+        self.shapes: dict[str, tuple[Any, bytes | memoryview]] = {}
         """By pattern: what the compiled pattern consists of, and its code."""
-        self.tables: dict[str, list[Any]] = {}
-        """By file: the digest of its text, and what it says."""
+        self.tables: dict[str, tuple[list[tuple[int, int]], dict[str, Any]]] = {}
+        """By file: its stamp, that of the module which made something of it, and what it says."""
+        self.modules = KeptModules({})
 
 
 _store = _Store()
@@ -55,86 +57,77 @@ def shape(pattern: str) -> re.Pattern[str]:
     return found
 
 
-def table(name: str) -> dict[str, Any]:
-    """What a TOML file beside the rules says. Raises `OSError` or `ValueError`. The caller must not change it."""
+def table(name: str, made: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> dict[str, Any]:
+    """What a TOML file beside the rules says, or what `made` makes of it, which then is what is kept.
+
+    Raises `OSError` or `ValueError`, and what `made` raises. The caller must not change it.
+    """
     if name not in _tables:
-        text = data_text(name)
-        digest = _digest(text.encode())
+        stamps = [kept_file.stamp(data_path(name))]
+        if made is not None:
+            stamps.append(kept_file.stamp(made.__code__.co_filename))
         kept = _store.tables.get(name)
-        if kept is None or kept[0] != digest:
+        if kept is None or kept[0] != stamps:
             import tomllib
 
-            kept = [digest, tomllib.loads(text)]
+            told = tomllib.loads(data_text(name))
+            kept = (stamps, told if made is None else made(told))
             _store.tables[name], _store.new = kept, True
         _tables[name] = kept[1]
     return _tables[name]
 
 
 def store_path(env: Mapping[str, str]) -> str:
-    """Where the store of this interpreter is, by the XDG rules; an empty text where no folder is known."""
+    """Where the store of this interpreter and this Touchline is, by the XDG rules; empty where no folder is known."""
     cache = env.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):
         home = env.get("HOME", "")
         cache = os.path.join(home, ".cache") if os.path.isabs(home) else ""
-    return os.path.join(cache, "touchline", f"rules-{sys.implementation.cache_tag}.bin") if cache else ""
+    name = f"rules-{sys.implementation.cache_tag}-{kept_file.digest(__file__.encode())}.bin"
+    return os.path.join(cache, "touchline", name) if cache else ""
 
 
 def use(path: str) -> None:
     """Take from this store from now on; before the rules are imported, since they ask for patterns as they load."""
     _store.path = path
-    try:
-        with open(path, "rb") as file:
-            raw = file.read()
-        head, _, body = raw.partition(b"\n")
-        *who, digest, size = head.split()
-        if who != _mark().split() or digest.decode() != _digest(body):
-            return
-        told = loads(body[: int(size)])
-        code = body[int(size) :]
-        _store.tables = dict(told["tables"])
-        for pattern, (parts, start, end) in told["shapes"].items():
-            _store.shapes[pattern] = (parts, code[start:end])
-    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
-        # Not there, torn or strange: all is worked out anew, and saved over it.
-        _store.shapes, _store.tables = {}, {}
+    if not path:
+        return
+    told = kept_file.read(path)
+    if told is not None:
+        (shapes, tables, modules), codes = told
+        _store.shapes = {pattern: (parts, codes[start:end]) for pattern, (parts, start, end) in shapes.items()}
+        _store.tables = tables
+        _store.modules.kept = {name: (what, codes[start:end]) for name, (what, start, end) in modules.items()}
+    sys.meta_path.insert(0, _store.modules)
 
 
 def keep() -> None:
-    """Save what was added, or give up: a short cut is not worth a fault."""
-    if not _store.new or not _store.path:
+    """Save what was added, or give up."""
+    modules = _store.modules
+    if modules in sys.meta_path:
+        sys.meta_path.remove(modules)
+    if not _store.path or not (_store.new or modules.missed):
         return
-    shapes: dict[str, list[Any]] = {}
-    code = bytearray()
-    for pattern, (parts, steps) in _store.shapes.items():
-        shapes[pattern] = [parts, len(code), len(code) + len(steps)]
-        code += steps
-    told = dumps({"shapes": shapes, "tables": _store.tables}).encode()
-    body = told + bytes(code)
-    whole = b"%s%s %d\n%s" % (_mark(), _digest(body).encode(), len(told), body)
-    new = f"{_store.path}.{os.getpid()}.new"
     try:
-        os.makedirs(os.path.dirname(_store.path), mode=0o700, exist_ok=True)
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(whole)
-        os.replace(new, _store.path)
-        _store.new = False
-    except OSError:
-        pass
+        loaded = {**modules.kept, **modules.all_loaded()}
+    except (OSError, ImportError, ValueError):
+        return
+    codes: list[bytes | memoryview] = []
+    index = (_placed(_store.shapes, codes), _store.tables, _placed(loaded, codes))
+    _store.new = modules.missed = not kept_file.write(_store.path, index, codes)
 
 
-def _mark() -> bytes:
-    """A store of another version of anything that matters begins otherwise."""
-    version = getattr(sys.modules["touchline"], "__version__", "")
-    who = _digest(f"{version} {sys.implementation.name} {sys.version} {sys.byteorder}".encode())
-    return MARK + who.encode() + b" "
-
-
-def _digest(data: bytes) -> str:
-    try:
-        from _blake2 import blake2b
-    except ImportError:  # a private module of CPython, half as dear as hashlib
-        from hashlib import blake2b
-    return blake2b(data, digest_size=16).hexdigest()
+def _placed(
+    held: Mapping[str, tuple[Any, bytes | memoryview]], codes: list[bytes | memoryview]
+) -> dict[str, tuple[Any, int, int]]:
+    """What is told of each, and where its code will stand."""
+    placed: dict[str, tuple[Any, int, int]] = {}
+    at = sum(map(len, codes))
+    for name, (told, code) in held.items():
+        placed[name] = (told, at, at + len(code))
+        codes.append(code)
+        at += len(code)
+    return placed
 
 
 def _known(pattern: str) -> re.Pattern[str] | None:
@@ -146,7 +139,7 @@ def _known(pattern: str) -> re.Pattern[str] | None:
 
         flags, groups, names, by_number = kept[0]
         steps = memoryview(kept[1]).cast("I").tolist()
-        made: re.Pattern[str] = _sre.compile(pattern, flags, steps, groups, names, tuple(by_number))
+        made: re.Pattern[str] = _sre.compile(pattern, flags, steps, groups, names, by_number)
     except Exception:  # CPython checks the code; whatever it finds, the pattern itself is at hand
         del _store.shapes[pattern]
         return None
@@ -166,7 +159,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return made
 
 
-def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[list[Any], bytes]:
+def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[Any, bytes]:
     """The parts that CPython makes the pattern of, tried once: put together they equal it."""
     import _sre
     from array import array
@@ -181,4 +174,4 @@ def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[list[Any], bytes]
     again = _sre.compile(pattern, made.flags, steps.tolist(), tree.state.groups - 1, names, tuple(by_number))
     if again != made or steps.itemsize != _WIDTH or _sre.CODESIZE != _WIDTH:
         raise ValueError("compiled otherwise")
-    return [made.flags, tree.state.groups - 1, names, by_number], steps.tobytes()
+    return (made.flags, tree.state.groups - 1, names, tuple(by_number)), steps.tobytes()

@@ -6,17 +6,16 @@ package managers, modules of `python -m`, formatters that only check. `commands`
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, lru_cache
-
 from touchline.plain_json import loads
 from touchline.supervision.prepared import shape
+from touchline.supervision.remembering import cache, lru_cache
 
 from .data_files import data_text
 from .evidence import VERIFYING, CommandKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 Kinds = frozenset[CommandKind]

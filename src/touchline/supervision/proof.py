@@ -12,7 +12,7 @@ from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Span
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 MOST = 40
 
 
-@value
-class Shown:
+class Shown(Value):
     """Checks with outcomes, as far as the text tells."""
 
     strong: tuple[Span, ...]

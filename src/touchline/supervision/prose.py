@@ -8,11 +8,11 @@ stopped, and it bounds the cost of every pattern.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cache
 
 from touchline.supervision.prepared import shape
+from touchline.supervision.remembering import cache
 from touchline.supervision.stops import Span
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ QUOTE = "\ue001"
 """Stands for each character of a quotation."""
 
 
-@value
-class Sentence:
+class Sentence(Value):
     """A sentence, list item, heading or table row, by offsets into the looked-at text."""
 
     start: int
@@ -41,8 +40,7 @@ class Sentence:
     heading: bool
 
 
-@value
-class Prose:
+class Prose(Value):
     """A message made ready for patterns. Offsets of `words`, `shown` and `sentences` are the same."""
 
     text: str

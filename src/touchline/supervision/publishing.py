@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from touchline.supervision.prepared import shape
+from touchline.supervision.remembering import cache
 
 from .commands import Part, Plan
 from .programs import after_options, name_of

@@ -7,17 +7,17 @@ Every retry has one reason, and every reason one route.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Literal
 
 from touchline.supervision.contract import Content, Contract, ContractCheck, PathFacts, check_contract
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, Turn, Usage
 from touchline.supervision.limits import LIMITS, Limits
-from touchline.supervision.values import replace, value
+from touchline.supervision.values import Value, replace
+from touchline.supervision.words import Word
 
 
-class Outcome(StrEnum):
+class Outcome(Word):
     """What a turn came to, seen from whoever asked for it."""
 
     SUCCEEDED = "succeeded"
@@ -25,7 +25,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class RetryReason(StrEnum):
+class RetryReason(Word):
     """Why a turn is tried again."""
 
     RESUME = "resume"
@@ -58,8 +58,7 @@ ROUTES: Mapping[RetryReason, Route] = {
 resumed for its report, nothing is redone."""
 
 
-@value
-class Attempt:
+class Attempt(Value):
     """Facts of the attempt that the turn alone does not show."""
 
     wants_writes: bool = False
@@ -70,8 +69,7 @@ class Attempt:
     """Consecutive failures of this step, this one included; durable over restarts."""
 
 
-@value
-class Recovery:
+class Recovery(Value):
     """What to do about a contract check."""
 
     step: Literal["accept", "nudge", "retry", "stop"]

@@ -7,12 +7,12 @@ signal; the number of `needs_changes` in a row is, and it ends the task.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Literal
 
 from touchline.errors import ReviewError
 from touchline.supervision.limits import LIMITS, Limits
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
+from touchline.supervision.words import Word
 
 Origin = Literal["planning", "coding"]
 ALERT = "**ALERT**"
@@ -20,7 +20,7 @@ _CHARS_PER_TOKEN = 4
 _MESSAGE_CHARS = 2_000
 
 
-class Verdict(StrEnum):
+class Verdict(Word):
     """What a reviewer may say."""
 
     APPROVED = "approved"
@@ -28,16 +28,14 @@ class Verdict(StrEnum):
     ABANDON = "abandon"
 
 
-@value
-class Message:
+class Message(Value):
     """One message of the recent context."""
 
     role: str
     text: str
 
 
-@value
-class Request:
+class Request(Value):
     """Everything a reviewer gets."""
 
     origin: Origin
@@ -54,8 +52,7 @@ class Request:
     """`needs_changes` in a row before this request."""
 
 
-@value
-class Ruling:
+class Ruling(Value):
     """What follows from a verdict."""
 
     verdict: Verdict

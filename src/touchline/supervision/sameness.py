@@ -6,11 +6,10 @@ run (durations, clock times, addresses) does not make a result new.
 
 from __future__ import annotations
 
-from functools import cache
-
-from touchline.errors import DataFileError
+from touchline.supervision.data_files import unusable
 from touchline.supervision.facts import Call, Result, acting_args, call_identity
 from touchline.supervision.prepared import shape, table
+from touchline.supervision.remembering import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def thrash_data(section: str) -> dict[str, Any]:
     try:
         found = table("thrash.toml")[section]
     except (OSError, ValueError, KeyError) as error:
-        raise DataFileError(f"thrash.toml, section {section}: {error}.", hint="Reinstall Touchline.") from error
+        raise unusable(f"thrash.toml, section {section}: {error}") from error
     return dict(found)
 
 

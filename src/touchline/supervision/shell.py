@@ -7,10 +7,9 @@ What a part is for is asked in `commands`.
 
 from __future__ import annotations
 
-from functools import cache
-
 from touchline.supervision.prepared import shape
-from touchline.supervision.values import replace, value
+from touchline.supervision.remembering import cache
+from touchline.supervision.values import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ _CLOSERS = frozenset({"done", "fi", "esac", "}"})
 _HEADS = frozenset({"for", "case", "select", "function"})
 
 
-@value
-class Simple:
+class Simple(Value):
     """One command with its words, without quotes, assignments and redirections."""
 
     words: tuple[str, ...]

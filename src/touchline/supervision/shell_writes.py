@@ -7,13 +7,15 @@ writes of itself are no edits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from touchline.supervision.prepared import shape
 
 from .commands import Part, Plan
 from .programs import after_options, name_of
 from .tools import MAX_CHANGES, Change, patched
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCRATCH = ("/tmp", "/var/tmp", "/private/tmp", "/dev", "/proc", "/var/folders")  # noqa: S108
 _CHECKS = frozenset({"test", "typecheck", "lint", "build"})

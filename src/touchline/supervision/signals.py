@@ -11,7 +11,7 @@ from touchline.supervision.phrases import matches, pattern
 from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose, Sentence
 from touchline.supervision.stops import Span
-from touchline.supervision.values import replace, value
+from touchline.supervision.values import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ _ASKED = shape(r"[?？][^\w\n]{0,12}$")
 _PERSON = shape(r"\b(?:i|me|we|you|your|please)\b")
 
 
-@value
-class Signals:
+class Signals(Value):
     """What the message says about the next step. Each tuple holds the spans that say it."""
 
     decisions: tuple[Span, ...]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from touchline.supervision.budgets import Budget, Spending
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended, Fault
-from touchline.supervision.values import Literal, field, value
+from touchline.supervision.values import Literal, Value, field
+from touchline.supervision.words import Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from touchline.supervision.stops import Stop
 
 
-class Action(StrEnum):
+class Action(Word):
     """What happens next."""
 
     CONTINUE = "continue"
@@ -41,7 +40,7 @@ class Action(StrEnum):
     """Nothing: this stop was dealt with."""
 
 
-class Reason(StrEnum):
+class Reason(Word):
     """Why, in one machine-readable word; each is documented in the reference."""
 
     ALREADY_DELIVERED = "already_delivered"
@@ -101,8 +100,7 @@ class Reason(StrEnum):
 Delivery = Literal["accepted", "unresolved", "error"]
 
 
-@value
-class Work:
+class Work(Value):
     """What a continuation must carry with it, so that the second one knows as much as the first."""
 
     task: str = ""
@@ -123,8 +121,7 @@ class Work:
     """Retries already spent on provider faults in a row."""
 
 
-@value
-class Situation:
+class Situation(Value):
     """Everything the decision about a stop may use."""
 
     stop: Stop
@@ -146,8 +143,7 @@ class Situation:
     work: Work = field(default_factory=Work)
 
 
-@value
-class Decision:
+class Decision(Value):
     """What to do about a stop, and why."""
 
     action: Action

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from touchline.supervision.values import Literal, value
+from touchline.supervision.values import Literal, Value
 
 from .tools import Change, is_by_product
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-@value
-class Snapshot:
+
+class Snapshot(Value):
     """The files of a workspace before and after, each with its size and its time of change or its hash."""
 
     before: Mapping[str, tuple[int, float | str]]

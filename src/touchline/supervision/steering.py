@@ -5,7 +5,6 @@ It never looks for patterns itself; `loops` and `thrash` do. Nudge before stoppi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 from touchline.supervision.facts import Step
@@ -13,6 +12,10 @@ from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.patterns import Thrash
 from touchline.supervision.sameness import call_key, shorten, thrash_data
 from touchline.supervision.values import Literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Measure = Literal["remind", "refuse", "review", "stop"]
 

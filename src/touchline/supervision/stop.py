@@ -6,8 +6,6 @@ sure it is; turning a guess below `limits.sure` into a question for a person is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from touchline.supervision.claim_check import check_claims, counts
 from touchline.supervision.claims import Hedges, claims_in, hedges_in
 from touchline.supervision.evidence import Ledger
@@ -22,6 +20,8 @@ from touchline.supervision.weigh import Weighed, abnormal, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from touchline.supervision.judge import Judge
 
 _ABNORMAL = frozenset({Ended.CRASHED, Ended.API_ERROR, Ended.KILLED, Ended.TIMED_OUT, Ended.INTERRUPTED})

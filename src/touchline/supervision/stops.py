@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from touchline.supervision.values import Literal, Value
+from touchline.supervision.words import Word
 
-from touchline.supervision.values import Literal, value
 
-
-class Kind(StrEnum):
+class Kind(Word):
     """The kind of stop."""
 
     COMPLETION = "completion"
@@ -17,7 +16,7 @@ class Kind(StrEnum):
     ERROR = "error"
 
 
-class Standing(StrEnum):
+class Standing(Word):
     """How a claim stands against the ledger."""
 
     PROVED = "proved"
@@ -53,8 +52,7 @@ push, a pull request), and the record shows none. `no_proof_shown`: the words ar
 judged alone, or because nothing was changed and nothing ran well."""
 
 
-@value
-class Span:
+class Span(Value):
     """A piece of the final text, by character offsets into it."""
 
     start: int
@@ -62,8 +60,7 @@ class Span:
     text: str
 
 
-@value
-class Claim:
+class Claim(Value):
     """Something the final text says was achieved."""
 
     what: ClaimKind
@@ -75,8 +72,7 @@ class Claim:
     """Index of the call that proves or contradicts it."""
 
 
-@value
-class Stop:
+class Stop(Value):
     """The kind of stop, how sure, and what it rests on."""
 
     kind: Kind

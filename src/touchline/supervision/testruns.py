@@ -6,12 +6,10 @@ counts. `outcome_of` then says what a run proves. Nothing passes by default: no 
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import cache
-
 from touchline.plain_json import loads
 from touchline.supervision.prepared import shape
-from touchline.supervision.values import Literal, value
+from touchline.supervision.remembering import cache
+from touchline.supervision.values import Literal, Value
 
 from .data_files import data_text
 
@@ -32,8 +30,7 @@ _NEVER_RAN = frozenset({4, 5, 124, 126, 127, 130, 137, 143})
 """Exit codes of a run that did not take place or was ended: usage, nothing collected, timeout, not found, signals."""
 
 
-@value
-class Counts:
+class Counts(Value):
     """What a summary says. `verdict` is for runners that say good or bad without counting."""
 
     runner: str
@@ -44,8 +41,7 @@ class Counts:
     verdict: Literal["good", "bad"] | None = None
 
 
-@value
-class _Format:
+class _Format(Value):
     runner: str
     names: frozenset[str]
     needs: tuple[str, ...]
@@ -137,20 +133,21 @@ def _read(form: _Format, tail: str, runs: int) -> Counts | None:
         if bad or (good and not (form.empty and _compiled(form.empty).search(tail))):
             return Counts(runner=form.runner, verdict="bad" if bad else "good")
         return Counts(runner=form.runner, passed=0, failed=0, collected=0)
-    totals: Counter[str] = Counter()
+    totals: dict[str, int] = {}
     if form.take == "each":
-        totals.update(form.words[m[1]] for m in matches)
+        for match in matches:
+            _add(totals, form.words[match[1]], 1)
     else:
         for match in matches if form.take in ("all", "totals") else matches[-runs:]:
             for pair in _pairs(tuple(form.words)).finditer(" ".join(g for g in match.groups() if g)):
-                totals[form.words[pair["after"] or pair["before"]]] += int(pair["n"] or pair["m"])
+                _add(totals, form.words[pair["after"] or pair["before"]], int(pair["n"] or pair["m"]))
     empty = bool(form.empty) and _compiled(form.empty).search(matches[-1].group()) is not None
     if not totals and not empty:
         return None
-    failed, skipped = totals["failed"], totals["skipped"]
+    failed, skipped = totals.get("failed", 0), totals.get("skipped", 0)
     if "passed" in totals or "collected" not in totals:
-        passed = totals["passed"]
-        collected = max(totals["collected"], passed + failed + skipped)
+        passed = totals.get("passed", 0)
+        collected = max(totals.get("collected", 0), passed + failed + skipped)
     else:
         collected = totals["collected"]
         passed = max(0, collected - failed - skipped)
@@ -162,6 +159,10 @@ def _read(form: _Format, tail: str, runs: int) -> Counts | None:
         collected=collected,
         verdict="bad" if bad else None,
     )
+
+
+def _add(totals: dict[str, int], word: str, count: int) -> None:
+    totals[word] = totals.get(word, 0) + count
 
 
 def outcome_of(counts: Counts | None, exit_code: int | None, *, failed: bool, text: str = "") -> Outcome:

@@ -5,13 +5,15 @@ Calls are fed to the same watch that live sessions use (`loops`), so there is on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from touchline.supervision.facts import Call, Prompt, Step, Text, Turn, steps_of
 from touchline.supervision.limits import LIMITS, Limits
 from touchline.supervision.loops import ThrashWatch
 from touchline.supervision.patterns import Grade, Rule, Thrash, found
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "Grade",
@@ -88,8 +90,7 @@ def warnings_of(
     return tuple(t for t in find_all(steps, limits=limits, polling=polling) if t.grade == "warning")
 
 
-@value
-class Mark:
+class Mark(Value):
     """What a turn (or any other stretch of a task) spent and brought."""
 
     tokens: int

@@ -6,18 +6,17 @@ same way. The words are in `tools.json`. Shell commands are read in `commands` a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
-
 from touchline.plain_json import loads
 from touchline.supervision.prepared import shape
-from touchline.supervision.values import Literal, value
+from touchline.supervision.remembering import cache, lru_cache
+from touchline.supervision.values import Literal, Value
 
 from .data_files import data_text
 from .facts import Args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 Role = Literal["shell", "code", "write", "test", "pr", "commit", "other"]
@@ -26,8 +25,7 @@ MAX_CHANGES = 200
 """Files of one call that are kept: a patch over thousands says no more."""
 
 
-@value
-class Change:
+class Change(Value):
     """A file that a call changed. `old` and `new` hold the replaced text of a test file where the call shows both."""
 
     path: str
@@ -112,8 +110,8 @@ def _changes(tool: str, args: Args, text: str) -> Iterator[Change]:
     if str(args.get("command", "")) in known["views"] or ("repo" in args and "owner" in args):
         return
     listed = args.get("changes")
-    if isinstance(listed, Mapping):
-        listed = [{"path": path, **(v if isinstance(v, Mapping) else {})} for path, v in listed.items()]
+    if isinstance(listed, dict):
+        listed = [{"path": path, **(v if isinstance(v, dict) else {})} for path, v in listed.items()]
     if isinstance(listed, list | tuple):
         yield from _listed(listed)
         return
@@ -142,10 +140,10 @@ def _changes(tool: str, args: Args, text: str) -> Iterator[Change]:
 def _listed(listed: list[Any] | tuple[Any, ...]) -> Iterator[Change]:
     """Codex's file_change: paths with `add`, `update` or `delete`."""
     for entry in listed:
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("path"), str):
+        if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
             continue
         kind = entry.get("kind", entry.get("type"))
-        kind = kind.get("type") if isinstance(kind, Mapping) else kind
+        kind = kind.get("type") if isinstance(kind, dict) else kind
         what: Literal["created", "changed", "deleted"] = (
             "created" if kind in ("add", "create") else "deleted" if kind in ("delete", "remove") else "changed"
         )
@@ -155,7 +153,7 @@ def _listed(listed: list[Any] | tuple[Any, ...]) -> Iterator[Change]:
 def _texts(args: Args) -> tuple[str | None, str]:
     """The text an edit took away and the text it put there, over all edits of the call."""
     edits = args.get("edits")
-    parts = [e for e in edits if isinstance(e, Mapping)] if isinstance(edits, list | tuple) else [args]
+    parts = [e for e in edits if isinstance(e, dict)] if isinstance(edits, list | tuple) else [args]
     old: list[str] = []
     new: list[str] = []
     for part in parts:

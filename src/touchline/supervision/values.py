@@ -1,4 +1,4 @@
-"""How are the frozen facts made? `@value` is a frozen, slotted, keyword-only dataclass that costs nothing to import.
+"""How are the frozen facts made? A `Value` is a frozen, slotted, keyword-only dataclass that costs nothing to import.
 
 `dataclasses` writes and compiles six methods per class while a module loads, which was the largest part of a hook's
 stop. Here each method is compiled when it is first called, and `dataclasses` itself is loaded only by who asks for its
@@ -7,7 +7,7 @@ fields: to `fields`, `asdict`, `replace`, pickling, matching and type checkers a
 
 from __future__ import annotations
 
-__all__ = ["Literal", "as_dict", "assert_never", "field", "names_of", "replace", "value"]
+__all__ = ["Literal", "Value", "as_dict", "assert_never", "field", "names_of", "replace"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from dataclasses import asdict as as_dict
     from dataclasses import field, replace
     from types import FunctionType
-    from typing import Any, Literal, TypeVar, assert_never, dataclass_transform
-
-    T = TypeVar("T")
+    from typing import Any, Literal, assert_never, dataclass_transform
 
     @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-    def value(cls: type[T]) -> type[T]: ...
+    class Value: ...
 
 
 BY_HAND = 12
@@ -36,7 +34,7 @@ class _Made:
 
 
 class _Later:
-    """A method that is written and compiled when it is first needed, and then takes this place."""
+    """A method of all values: for each class it is written and compiled when it is first needed there."""
 
     __slots__ = ("name", "write")
 
@@ -44,39 +42,21 @@ class _Later:
         self.name, self.write = name, write
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
-        home = next((each for each in owner.__mro__ if each.__dict__.get(self.name) is self), None)
-        if home is None:
-            # Another thread was here between the call and this line, and has put the method in this place.
-            return getattr(owner if instance is None else instance, self.name)
-        made = self.write(home)
-        setattr(home, self.name, made)
+        made = self.write(owner)
+        setattr(owner, self.name, made)
         return made if instance is None or not callable(made) else made.__get__(instance, owner)
 
 
-def _value(cls: type[Any]) -> type[Any]:
-    if cls.__bases__ != (object,):
-        raise TypeError(f"{cls.__qualname__}: a value stands alone, without classes above it.")
-    names = tuple(cls.__annotations__)
-    members = {name: each for name, each in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
-    defaults = {name: members.pop(name) for name in names if name in members}
-    for name, write in _METHODS.items():
-        members.setdefault(name, _Later(name, write))
-    return type(
-        cls.__name__,
-        (),
-        {
-            **members,
-            "__annotations__": cls.__annotations__,
-            "__slots__": names,
-            "__match_args__": (),
-            "__qualname__": cls.__qualname__,
-            "__setattr__": _refuse_to_set,
-            "__delattr__": _refuse_to_delete,
-            "__getstate__": _state,
-            "__setstate__": _restore,
-            "__value_defaults__": defaults,
-        },
-    )
+class _Shape(type):
+    """Makes a class of values: its fields are slots, its defaults are kept apart."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _Shape:
+        if bases and bases != (Value,):
+            raise TypeError(f"{body['__qualname__']}: a value stands alone, with no class above it but `Value`.")
+        names = tuple(body.get("__annotations__", ()))
+        body["__value_defaults__"] = {each: body.pop(each) for each in names if each in body}
+        body["__slots__"] = names
+        return super().__new__(cls, name, bases, body)
 
 
 def names_of(held: object) -> tuple[str, ...]:
@@ -227,17 +207,24 @@ def _restore(self: Any, state: list[Any]) -> None:
 
 
 _MAKE: Any = type("_Make", (), {"__repr__": lambda _: "<made anew>"})()
-_METHODS: dict[str, Callable[[type[Any]], Any]] = {
-    "__init__": _init,
-    "__signature__": _signature,
-    "__eq__": _eq,
-    "__hash__": _hash,
-    "__repr__": _repr,
-    "__dataclass_fields__": _dataclass_part("__dataclass_fields__"),
-    "__dataclass_params__": _dataclass_part("__dataclass_params__"),
-}
 if not TYPE_CHECKING:
-    value, replace, as_dict = _value, _replace, _as_dict
+    replace, as_dict = _replace, _as_dict
+
+    class Value(metaclass=_Shape):
+        """What all values share."""
+
+        __match_args__ = ()
+        __setattr__ = _refuse_to_set
+        __delattr__ = _refuse_to_delete
+        __getstate__ = _state
+        __setstate__ = _restore
+        __init__ = _Later("__init__", _init)
+        __signature__ = _Later("__signature__", _signature)
+        __eq__ = _Later("__eq__", _eq)
+        __hash__ = _Later("__hash__", _hash)
+        __repr__ = _Later("__repr__", _repr)
+        __dataclass_fields__ = _Later("__dataclass_fields__", _dataclass_part("__dataclass_fields__"))
+        __dataclass_params__ = _Later("__dataclass_params__", _dataclass_part("__dataclass_params__"))
 
     class Literal:
         """`typing.Literal` for who reads its words with `get_args`, without `typing`, which loads `re` and more."""

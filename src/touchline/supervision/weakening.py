@@ -6,10 +6,8 @@ that the session itself made is tidying up; running a single file afterwards is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
-
 from touchline.supervision.prepared import shape
+from touchline.supervision.remembering import cache
 
 from .evidence import TestRun, Weakened
 from .testruns import tables
@@ -18,6 +16,7 @@ from .tools import Change
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable, Mapping
 
 _PUT_ASIDE = (".bak", ".disabled", ".old", ".orig", ".off", ".skip", ".txt", "~")
 

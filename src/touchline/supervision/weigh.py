@@ -5,7 +5,6 @@ An ordered list of rules over the signals, the first that fits decides; each car
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 
 from touchline.supervision.evidence import Ledger
@@ -14,7 +13,11 @@ from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose, lowered
 from touchline.supervision.signals import Signals, of_the_agent, signals_in
 from touchline.supervision.stops import Claim, Kind, Span, Standing
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _WORK = frozenset({"fixed", "implemented", "committed", "pushed", "pr_opened", "file_created"})
 _FIRST_PERSON = shape(r"\b(?:i|we|let me|let's)\b")
@@ -27,8 +30,7 @@ _TELLS = 800
 """Characters from which a message without claims or proposals is an answer in itself."""
 
 
-@value
-class Weighed:
+class Weighed(Value):
     """The kind the rules settle on."""
 
     kind: Kind

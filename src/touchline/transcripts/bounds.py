@@ -6,11 +6,9 @@ digest behind, so that two different values stay different.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 RESULT_HEAD, RESULT_TAIL = 2_000, 6_000

@@ -8,8 +8,6 @@ stands on the last of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from touchline.supervision.facts import Ended, Turn
 from touchline.transcripts.claude_messages import (
     SYNTHETIC,
@@ -26,6 +24,7 @@ from touchline.transcripts.shapes import identifier, joined_text, mapping, momen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 

@@ -5,8 +5,6 @@ The blocks of assistant and user messages are the same in the live stream and in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from touchline.supervision.facts import Usage
 from touchline.supervision.prepared import shape
 from touchline.transcripts.gathering import NO_USAGE, Gathering, less
@@ -14,6 +12,7 @@ from touchline.transcripts.shapes import count, identifier, items, joined_text, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 

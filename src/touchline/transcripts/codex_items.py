@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from functools import cache
 
+from touchline.supervision.remembering import cache
 from touchline.transcripts.decode import BROKEN, decode
 from touchline.transcripts.shapes import joined_text, mapping, text, whole
 

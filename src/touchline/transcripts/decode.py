@@ -6,12 +6,11 @@ refuses (NaN, lone surrogates, invalid UTF-8) go through the standard library, s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from touchline.plain_json import loads as plain_loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final
 
 _fast_loads: Callable[[bytes], Any] | None = None

@@ -7,7 +7,7 @@ missing final record is a crash however politely the last message reads.
 from __future__ import annotations
 
 from touchline.supervision.facts import Ended
-from touchline.supervision.values import Literal, value
+from touchline.supervision.values import Literal, Value
 
 EndedBy = Literal["timeout", "us", "user"]
 BY = {
@@ -21,8 +21,7 @@ BY_SHELL = frozenset({129, 130, 131, 134, 137, 139, 143})
 """Exit codes by which shells and CLIs report a signal: 128 and its number."""
 
 
-@value
-class Process:
+class Process(Value):
     """What is known of the CLI's process. All None when only its output is at hand."""
 
     exit_code: int | None = None
@@ -45,8 +44,7 @@ class Process:
             return f"signal {number}"
 
 
-@value
-class End:
+class End(Value):
     """How a turn ended, and the CLI's own word for it."""
 
     ended: Ended

@@ -7,11 +7,11 @@ words are in `faults.json`.
 from __future__ import annotations
 
 import os
-from functools import cache
 
-from touchline.errors import DataFileError
+from touchline.supervision.data_files import unusable
 from touchline.supervision.facts import FaultKind
 from touchline.supervision.prepared import shape
+from touchline.supervision.remembering import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _data() -> dict[str, Any]:
         with open(_DATA, encoding="utf-8") as file:
             loaded: dict[str, Any] = json.load(file)
     except (OSError, ValueError) as error:
-        raise DataFileError(f"{_DATA} cannot be read: {error}.", hint="Install Touchline again.") from error
+        raise unusable(f"{_DATA} cannot be read: {error}") from error
     return loaded
 
 

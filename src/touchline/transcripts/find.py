@@ -12,11 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from touchline.errors import InputError
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 
 
-@value
-class LogFile:
+class LogFile(Value):
     """A session log that was found."""
 
     path: Path

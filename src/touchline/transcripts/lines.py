@@ -6,13 +6,12 @@ reported with its first characters; the rest of it is skipped, not held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from touchline.supervision.facts import Unread
 from touchline.transcripts.bounds import NOTE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
 LINE_LIMIT = 16 * 1024 * 1024

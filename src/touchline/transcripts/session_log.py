@@ -11,8 +11,6 @@ lasts until the next one. How it ended:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-
 from touchline.supervision.facts import Call, Ended, Fault, Text, Turn, Unread
 from touchline.transcripts.decode import BROKEN, decode
 from touchline.transcripts.ending import NO_END, End
@@ -21,6 +19,7 @@ from touchline.transcripts.lines import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Protocol
 else:
     Protocol = object  # `typing` takes as long to load as all the readers

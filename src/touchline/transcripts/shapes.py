@@ -6,11 +6,10 @@ Agents' records change with every version, so each field is asked for its kind a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ else:
     except ImportError:  # private to CPython
         from datetime import UTC, datetime
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NOTHING: Mapping[str, Any] = type(type.__dict__)({})
 MOST = 10**12
 
 

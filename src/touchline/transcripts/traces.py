@@ -14,14 +14,13 @@ from typing import Any
 
 from touchline.errors import InputError, LogNotFound
 from touchline.supervision.facts import Call, Ended, Event, Prompt, Result, Text, Turn
-from touchline.supervision.values import value
+from touchline.supervision.values import Value
 from touchline.transcripts.bounds import digest
 
 ENDS = {"finished": Ended.FINISHED, "max_iter": Ended.LIMIT, "stuck_loop": Ended.KILLED}
 
 
-@value
-class Trace:
+class Trace(Value):
     """One run. What an unlabelled file does not tell is None."""
 
     id: str
