@@ -7,7 +7,7 @@ TRACES   ?= ../shared/data/traces/dev.jsonl.gz
 MESSAGES ?= ../shared/data/messages/dev.jsonl
 KILLS    ?= 2000
 
-.PHONY: help venv demo test soak lint format bench dist clean
+.PHONY: help venv tools demo test soak lint format bench dist clean
 
 help:
 	@echo "make demo    a scripted agent is coached, then a brief becomes a program: no key, under 60 s"
@@ -32,12 +32,14 @@ demo: venv
 	@echo
 	@$(BIN)/touchline demo --build
 
-test: venv
+tools:
 	@scripts/test-tools
+
+test:
+	@$(MAKE) --no-print-directory -j2 venv tools
 	@scripts/test
 
-soak: venv
-	@scripts/test-tools
+soak: venv tools
 	TOUCHLINE_KILLS=$(KILLS) $(BIN)/python -m pytest -s tests/engine/test_crash_matrix.py
 	TOUCHLINE_BUILD_KILLS=20 $(BIN)/python -m pytest -s tests/roles/test_build_crash.py
 
