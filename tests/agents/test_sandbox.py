@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Barrier
 
 import pytest
 from tests.agents.confined import cell_in, needs_bubblewrap, probed
@@ -129,6 +131,21 @@ def test_what_a_driver_needs_can_be_read_and_what_it_keeps_is_kept(tmp_path: Pat
     assert (home / ".agent").stat().st_mode & 0o077 == 0
     assert "echo no" in (real / "agent").read_text()
     assert not (home / ".agent.json").exists()
+
+
+def test_agents_that_start_at_the_same_moment_may_share_what_they_keep(tmp_path: Path) -> None:
+    needs_bubblewrap()
+    together = Barrier(8, timeout=20)
+
+    def start(_: int) -> None:
+        for each in range(60):
+            launch = Launch(argv=("true",), keeps=(tmp_path / f"home{each}" / "agent",))
+            together.wait()
+            confine(launch, level="bubblewrap", workspace=tmp_path, env=os.environ)
+
+    with ThreadPoolExecutor(8) as crowd:
+        list(crowd.map(start, range(8)))
+    assert all((tmp_path / f"home{each}" / "agent").is_dir() for each in range(60))
 
 
 def test_inner_folders_keep_their_own_rights(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def confine(
         return launch
     for folder in launch.keeps:
         if not folder.exists() and not folder.suffix:  # what has a suffix is a file
-            folder.mkdir(parents=True, mode=0o700)
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)  # another agent may have made it meanwhile
     line = bubblewrap_line(
         Confinement(
             program=_bubblewrap(env),
