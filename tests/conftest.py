@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # With it no command asks a person or draws progress; a test that wants that says so itself.
 os.environ.pop("CI", None)
+# What the person who runs the tests has set for their own Touchline is theirs.
+for _name in [name for name in os.environ if name.startswith(("XDG_", "TOUCHLINE_")) and "KILLS" not in name]:
+    del os.environ[_name]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Tests that were started in the background of a script ignore Ctrl-C, and so would every command they start.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from touchline.supervision.coach import Coaching, Plan, coach
-from touchline.supervision.evidence import Command, Ledger, Weakened, Write
+from touchline.supervision.evidence import Command, Ledger, TestRun, Weakened, Write
 from touchline.supervision.phases import phases
+from touchline.supervision.stop import classify
 from touchline.supervision.stops import Claim, Kind, Span, Standing, Stop
 
 EDITED = Ledger(calls=4, writes=(Write(path="shop/price.py", call=3, how="tool"),))
@@ -59,7 +60,9 @@ def test_the_second_time_it_is_put_differently() -> None:
 
 
 def test_a_deed_without_a_trace_is_named() -> None:
-    claim = Claim(what="tests_pass", span=_span("all tests pass"), because="no test run is in the record")
+    claim = Claim(
+        what="tests_pass", span=_span("all tests pass"), because="no test run is in the record", untraced=True
+    )
     said = coach(_stop("unproved_claim", claims=(claim,)), ledger=EDITED)
     assert '"all tests pass", but no test run is in the record' in said.text
 
@@ -76,9 +79,55 @@ def test_a_hedge_is_quoted() -> None:
 
 
 def test_phase_evidence_is_listed() -> None:
-    said = coach(_stop("phase_evidence_missing", missing=("a commit",)), phase=phases()["build"])
-    assert "build phase" in said.text
-    assert "a commit" in said.text
+    stop = _stop("phase_evidence_missing", missing=("something else", "a commit"), lacking=("a commit",))
+    said = coach(stop, phase=phases()["build"])
+    assert "The build phase still lacks: a commit." in said.text
+    assert "something else" not in said.text
+
+
+def test_without_a_phase_the_declared_check_is_what_is_missing() -> None:
+    said = coach(_stop("phase_evidence_missing", lacking=("a pass of `make test`",)))
+    assert "Still missing: a pass of `make test`." in said.text
+    assert "phase" not in said.text
+
+
+def test_a_claim_is_quoted_with_its_sentence_and_said_once() -> None:
+    text = "Summary:\n\n- **Split** the parser in two, and I renamed it.\n"
+    run = TestRun(runner="pytest", call=2, passed=3, failed=1, exit_code=1, outcome="failed")
+    stop = classify(text, ledger=Ledger(calls=3, writes=EDITED.writes[:0], test_runs=(run,)))
+    said = coach(stop).text
+    assert said.count('You wrote "Split the parser in two, and I renamed it."') == 1
+    assert "call 2 ran pytest: 3 passed, 1 failed (exit code 1)" in said
+
+
+def test_a_run_of_touchline_itself_is_not_called_a_call_of_the_agent() -> None:
+    run = TestRun(runner="pytest", call=4, passed=3, failed=1, exit_code=1, outcome="failed", own=True)
+    ran = Command(text="pytest -q", call=4, kinds=frozenset({"test"}), exit_code=1, failed=True, own=True)
+    ledger = Ledger(calls=5, writes=EDITED.writes, commands=(ran,), test_runs=(run,))
+    said = coach(classify("I fixed the price.", ledger=ledger), ledger=ledger).text
+    assert said.count("Touchline's own check ran pytest: 3 passed, 1 failed (exit code 1)") == 1
+    assert "call 4" not in said
+
+
+def test_each_fact_is_told_once_however_many_claims_it_speaks_against() -> None:
+    run = TestRun(runner="pytest", call=4, passed=3, failed=1, exit_code=1, outcome="failed")
+    ran = Command(text="pytest -q", call=4, kinds=frozenset({"test"}), exit_code=1, failed=True)
+    ledger = Ledger(calls=5, writes=EDITED.writes, commands=(ran,), test_runs=(run,))
+    text = "I fixed the price. I added the option. I verified it. All tests pass."
+    said = coach(classify(text, ledger=ledger), ledger=ledger).text
+    assert said.count("call 4 ran pytest: 3 passed, 1 failed (exit code 1)") == 2, "one for words, one for the work"
+    assert 'You wrote "All tests pass.", but the record shows otherwise' in said
+    assert (
+        '"I fixed the price.", "I added the option.", "I verified it.", and what was run does not bear it out' in said
+    )
+    assert "ended with exit code 1" not in said
+
+
+def test_a_failed_run_that_no_claim_is_held_against_is_named() -> None:
+    ran = Command(text="python3 app.py", call=4, kinds=frozenset({"run"}), exit_code=1, failed=True)
+    ledger = Ledger(calls=5, writes=EDITED.writes, commands=(ran,))
+    said = coach(classify("I fixed the price.", ledger=ledger), ledger=ledger).text
+    assert "call 4, `python3 app.py`, ended with exit code 1" in said
 
 
 STATUS = Stop(kind=Kind.STATUS, confidence=0.9, reason="deferral")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -348,7 +349,18 @@ def test_a_snapshot_shows_what_a_script_wrote() -> None:
         ("old.py", "snapshot", "deleted", 1),
     ]
     assert found.verified_after_last_edit
-    assert ledger_of(turn, snapshot=Snapshot(before=snapshot.before, after=snapshot.before)) == ledger_of(turn)
+    unchanged = ledger_of(turn, snapshot=Snapshot(before=snapshot.before, after=snapshot.before))
+    assert unchanged == replace(ledger_of(turn), watched=True)
+
+
+def test_a_ledger_is_watched_when_every_turn_was() -> None:
+    nothing = Snapshot(before={}, after={})
+    first = ledger_of(turn_of(sh("ls")), snapshot=nothing)
+    assert first.watched
+    assert ledger_of(turn_of(sh("ls")), first, snapshot=nothing).changed_nothing
+    assert not ledger_of(turn_of(sh("ls")), first).watched
+    assert not ledger_of(turn_of(sh("ls")), ledger_of(turn_of(sh("ls"))), snapshot=nothing).watched
+    assert not ledger_of(turn_of(sh("pip install rich", "Successfully installed")), snapshot=nothing).changed_nothing
 
 
 def test_a_snapshot_with_times_finds_the_call() -> None:

@@ -418,3 +418,34 @@ def test_a_verdict_cannot_accept_what_the_record_does_not_bear_out() -> None:
 )
 def test_a_few_other_languages(text: str, kind: Kind) -> None:
     assert classify(text, task="x").kind is kind
+
+
+IMPORTED = Command(text="python3 -c 'import calc'", call=0, kinds=frozenset({"run"}), exit_code=0, failed=False)
+NOTHING_CHANGED = Ledger(calls=1, commands=(IMPORTED,), watched=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "rejected"),
+    [
+        ("I fixed the rounding bug in calc.py.", "Fix the rounding bug", True),
+        ("I added the option --verbose and verified it.", "Please add the option --verbose", True),
+        ("The bug is already fixed: no change was needed.", "Fix the rounding bug", False),
+        ("I reviewed the module. Its tests are thorough.", "Review the module", False),
+        ("The function rounds half to even, because round() does.", "Why is it off by one?", False),
+    ],
+)
+def test_work_that_was_ordered_and_claimed_but_never_done_is_not_accepted(text: str, task: str, rejected: bool) -> None:
+    stop = classify(text, task=task, ledger=NOTHING_CHANGED)
+    assert (stop.rejected == ("unproved_claim",)) is rejected, stop
+    if rejected:
+        assert "no file was changed" in stop.missing[0]
+        unwatched = replace(NOTHING_CHANGED, watched=False)
+        assert not classify(text, task=task, ledger=unwatched).rejected, "what nobody watched may have been changed"
+
+
+def test_a_file_that_nobody_wrote_is_no_proof_where_the_workspace_was_watched() -> None:
+    watched = replace(PROVED, watched=True)
+    said = "I changed the cache and created `docs/usage.md`. The tests pass."
+    assert classify(said, ledger=watched).rejected == ("unproved_claim",)
+    assert not classify(said, ledger=PROVED).rejected
+    assert not classify("I changed the cache and created `dist/app.whl`. The tests pass.", ledger=watched).rejected

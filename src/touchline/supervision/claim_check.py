@@ -12,6 +12,7 @@ from touchline.supervision.failing import admits_failure
 from touchline.supervision.prepared import shape
 from touchline.supervision.prose import Prose
 from touchline.supervision.stops import Claim, Standing
+from touchline.supervision.tools import is_by_product
 from touchline.supervision.values import assert_never, replace
 
 TYPE_CHECKING = False
@@ -91,7 +92,7 @@ def _tests(claim: Claim, ledger: Ledger, sentence: str, *, partial: bool, every:
     run = _meant_run(ledger, sentence, None if every else claimed)
     if run is None:
         return _unproved(claim, "no test run is in the record")
-    seen = f"call {run.call} ran {run.runner}: {counts(run)}"
+    seen = f"{run.named} ran {run.runner}: {counts(run)}"
     if partial:
         if claimed is not None and claimed == run.passed:
             return _fresh(claim, ledger, seen, run.call)
@@ -108,7 +109,7 @@ def _tests(claim: Claim, ledger: Ledger, sentence: str, *, partial: bool, every:
         if claimed > most and not any(claimed in (r.passed, _size(r)) for r in known):
             return _contradicted(claim, f"{seen}, not {claimed}", run.call)
     if wider is not None:
-        was = f"call {wider.call} ran {wider.runner}: {counts(wider)}"
+        was = f"{wider.named} ran {wider.runner}: {counts(wider)}"
         late = ledger.last_edit is None or wider.call > ledger.last_edit
         if late and wider.outcome == "passed":
             return _fresh(claim, ledger, was, wider.call)
@@ -192,7 +193,7 @@ def _checks(claim: Claim, ledger: Ledger) -> Claim:
 
 
 def _by_command(claim: Claim, ledger: Ledger, command: Command) -> Claim:
-    seen = f"call {command.call} ran {_short(command.text)}: {_exit(command)}"
+    seen = f"{command.named} ran {short_command(command.text)}: {_exit(command)}"
     if command.failed:
         return _contradicted(claim, seen, command.call)
     if ledger.last_edit is not None and ledger.last_edit > command.call:
@@ -202,29 +203,29 @@ def _by_command(claim: Claim, ledger: Ledger, command: Command) -> Claim:
 
 def _work(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
     if hidden := _hidden_failure(ledger, admits=admits):
-        return _contradicted(claim, f"call {hidden.call} ran {hidden.runner}: {counts(hidden)}", hidden.call)
+        return _contradicted(claim, f"{hidden.named} ran {hidden.runner}: {counts(hidden)}", hidden.call)
     good = ledger.sound_after_last_edit
     if not ledger.writes and not ledger.commits:
         if good:
             return _unproved(claim, "no changed file is in the record", good[-1].call)
         return _unproved(claim, "no changed file is in the record")
     if good:
-        return _proved(claim, f"call {good[-1].call} ran {_short(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
+        return _proved(claim, f"{good[-1].named} ran {short_command(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
     if ledger.after_last_edit:
         bad = ledger.after_last_edit[-1]
         shown = _exit(bad) if bad.failed else "no test is known to have passed"
-        return _unproved(claim, f"call {bad.call} ran {_short(bad.text)}: {shown}", bad.call)
+        return _unproved(claim, f"{bad.named} ran {short_command(bad.text)}: {shown}", bad.call)
     return _unproved(claim, f"nothing was run after the last change (call {ledger.last_edit})", ledger.last_edit)
 
 
 def _verified(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
     if hidden := _hidden_failure(ledger, admits=admits):
-        return _contradicted(claim, f"call {hidden.call} ran {hidden.runner}: {counts(hidden)}", hidden.call)
+        return _contradicted(claim, f"{hidden.named} ran {hidden.runner}: {counts(hidden)}", hidden.call)
     good = ledger.sound_after_last_edit
     if not ledger.writes:
         good = good or tuple(c for c in ledger.commands if not c.failed and "test" not in c.kinds)
     if good:
-        return _proved(claim, f"call {good[-1].call} ran {_short(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
+        return _proved(claim, f"{good[-1].named} ran {short_command(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
     return _unproved(claim, "nothing that could show a fault was run after the last change")
 
 
@@ -251,7 +252,7 @@ def _done_by(claim: Claim, ledger: Ledger, kind: CommandKind, calls: Sequence[in
     ran = [c for c in ledger.commands if kind in c.kinds]
     last = ran[-1] if ran else None
     if last and last.failed and not any(call >= last.call for call in calls):
-        return _contradicted(claim, f"call {last.call} ran {_short(last.text)}: {_exit(last)}", last.call)
+        return _contradicted(claim, f"{last.named} ran {short_command(last.text)}: {_exit(last)}", last.call)
     proof = calls[-1] if calls else last.call if last else None
     if proof is None:
         return _unproved(claim, f"no {noun} is in the record")
@@ -265,14 +266,16 @@ def _pull_request(claim: Claim, ledger: Ledger) -> Claim:
     if ledger.pull_requests:
         return _proved(claim, f"pull request {ledger.pull_requests[-1]}", ran[-1].call if ran else None)
     if ran and ran[-1].failed:
-        return _contradicted(claim, f"call {ran[-1].call} ran {_short(ran[-1].text)}: {_exit(ran[-1])}", ran[-1].call)
+        return _contradicted(
+            claim, f"{ran[-1].named} ran {short_command(ran[-1].text)}: {_exit(ran[-1])}", ran[-1].call
+        )
     return _unproved(claim, "no pull request is in the record")
 
 
 def _file(claim: Claim, ledger: Ledger) -> Claim:
     named = _PATH.search(claim.span.text)
     path = (named[1] if named else "").strip().removeprefix("./").removeprefix("~/")
-    if not path or not shape(r"\.\w{1,12}$|/").search(path):
+    if not path or not shape(r"\.\w{1,12}$|/").search(path) or is_by_product(path):
         return _work(claim, ledger, admits=True)
     for write in reversed(ledger.writes):
         if write.path == path or write.path.endswith("/" + path) or path.endswith("/" + write.path):
@@ -280,7 +283,8 @@ def _file(claim: Claim, ledger: Ledger) -> Claim:
     return _unproved(claim, f"no call wrote {path}")
 
 
-def _short(command: str) -> str:
+def short_command(command: str) -> str:
+    """A command as a message names it."""
     first = command.strip().split("\n", 1)[0]
     return f"`{first[:57]}...`" if len(first) > 60 else f"`{first}`"
 

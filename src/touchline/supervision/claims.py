@@ -22,6 +22,8 @@ MOST = 60
 _CLAUSE = shape(r"(?i)[,;:—–(]|\bbut\b|\band\b(?= (?:i|all|the|it)\b)")
 _LEAD = shape(r"[^\w\n\ue000\ue001]{0,12}(?:\d{1,3}[.)] {1,3})?[^\w\n\ue000\ue001]{0,8}")
 _SHARE = shape(r"\b(\d[\d,]{0,9})(?:\s?/\s?| of (?:the )?)(\d[\d,]{0,9})\b")
+SAID = 160
+"""Characters quoted of a claim."""
 _FAR = 80
 """Characters around a claim in which its own words stand."""
 
@@ -50,11 +52,29 @@ def claims_in(prose: Prose) -> tuple[Claim, ...]:
             if count == MOST:
                 break
             if _is_claimed(prose, match, name):
-                found.append(Claim(what=name, span=prose.span(match.start(), match.end())))
+                found.append(_claim(prose, name, match.start(), match.end()))
     found += _opening_claims(prose)
     found += _code_claims(prose)
     found.sort(key=lambda c: (c.span.start, c.span.end))
     return tuple(found)
+
+
+def _claim(prose: Prose, what: ClaimKind, start: int, end: int) -> Claim:
+    return Claim(what=what, span=prose.span(start, end), said=_said(prose, start, end))
+
+
+def _said(prose: Prose, start: int, end: int) -> str:
+    """The sentence around a claim; of a long one what begins with the claim."""
+    sentence = prose.sentence_at(start)
+    if sentence is None:
+        return ""
+    lead = _LEAD.match(sentence.words)
+    first = min(start, sentence.start + (lead.end() if lead else 0))
+    last = max(end, sentence.end)
+    if end - first > SAID:
+        first = start
+    words = " ".join(prose.looked_at[first : min(last, first + 2 * SAID)].replace("**", "").split())
+    return words if len(words) <= SAID else words[: SAID - 1].rstrip() + "…"
 
 
 def _opening_claims(prose: Prose) -> list[Claim]:
@@ -67,9 +87,7 @@ def _opening_claims(prose: Prose) -> list[Claim]:
         if match is None or pattern("guards.negation_after").match(sentence.words, match.end()):
             continue
         if not denied(prose, sentence.start + match.start()):
-            found.append(
-                Claim(what="implemented", span=prose.span(sentence.start + match.start(), sentence.start + match.end()))
-            )
+            found.append(_claim(prose, "implemented", sentence.start + match.start(), sentence.start + match.end()))
         if len(found) == MOST:
             break
     return found
@@ -83,7 +101,7 @@ def _code_claims(prose: Prose) -> list[Claim]:
         if pattern("claims.test_command").search(prose.shown, match.start(), match.end()):
             what = "tests_pass"
         if len(found) < MOST and _is_claimed(prose, match, what):
-            found.append(Claim(what=what, span=prose.span(match.start(), match.end())))
+            found.append(_claim(prose, what, match.start(), match.end()))
     return found
 
 

@@ -73,6 +73,8 @@ class ContractCheck(Value):
     recovered_by: RecoveredBy = ""
     body: str = ""
     """What the turn said, without the marker."""
+    refused: tuple[Problem, ...] = ()
+    """What is wrong with a nudge's answer, which changed nothing."""
 
     @property
     def missing(self) -> tuple[str, ...]:

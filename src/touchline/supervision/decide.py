@@ -103,9 +103,27 @@ def _out_of_budget(s: Situation, limits: Limits) -> Decision | None:
         return None
     reason = Reason.BUDGET_EXHAUSTED if used_up else Reason.LIMIT_REACHED
     words = "Budget used up: " + ", ".join(map(str, used_up)) if used_up else "The agent reached its own limit."
+    missing = _open_points(s)
     if s.reviewer:
-        return Decision(action=Action.REVIEW, reason=reason, message=words, work=s.work)
-    return _deliver(s, reason, "unresolved", words)
+        return Decision(action=Action.REVIEW, reason=reason, message=words, missing=missing, work=s.work)
+    if missing:
+        words += f". Still open: {'; '.join(missing)}"
+    return replace(_deliver(s, reason, "unresolved", words), missing=missing)
+
+
+def _open_points(s: Situation) -> tuple[str, ...]:
+    """What a stop still lacks, whatever ended it: proof, or lines of its report."""
+    unkept = s.contract is not None and not _kept_contract(s)
+    return (*(_problems(s) if unkept else ()), *s.stop.missing)
+
+
+def _problems(s: Situation) -> tuple[str, ...]:
+    if s.contract is None:
+        return ()
+    later = {
+        each.name: f"; asked for it, {each.value} was given: {each.wrong}" for each in s.contract.refused if each.value
+    }
+    return tuple(f"{each.name} ({each.wrong}{later.get(each.name, '')})" for each in s.contract.problems)
 
 
 def _is_done(s: Situation, limits: Limits) -> bool:
@@ -127,7 +145,7 @@ def _contract(s: Situation, limits: Limits) -> Decision | None:
         return None  # it asks, so its report is not due yet
     from touchline.supervision.recovery import ROUTES, RetryReason
 
-    missing = tuple(f"{p.name} ({p.wrong})" for p in s.contract.problems)
+    missing = _problems(s)
     match s.recovery.step:
         case "accept":
             return None
@@ -197,8 +215,10 @@ def _continue_or_deliver(s: Situation, limits: Limits) -> Decision:
     if s.work.continuations >= limits.continue_cap:
         words = f"Still open after {s.work.continuations} continuations: {'; '.join(stop.missing) or stop.reason}."
         return replace(_deliver(s, Reason.CAP_REACHED, "unresolved", words), missing=stop.missing)
-    if stop.rejected and repeated >= 2:
-        words = f"The same completion was sent back twice and came again. Open: {'; '.join(stop.missing)}."
+    if stop.rejected and repeated >= (1 if stop.honest else 2):
+        said = "It was sent back, and the agent says itself that it could not check it."
+        words = said if stop.honest else "The same completion was sent back twice and came again."
+        words += f" Open: {'; '.join(stop.missing)}."
         return Decision(
             action=Action.ASK, reason=Reason.REJECTED_AGAIN, message=words, missing=stop.missing, work=s.work
         )

@@ -14,6 +14,10 @@ CommandKind = Literal["test", "typecheck", "lint", "build", "run", "commit", "pu
 _PROSE = shape(r"(?i)\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:README|CHANGELOG|LICENSE|NOTICE|AUTHORS)[^/]*$")
 
 
+def _named(call: int, *, own: bool) -> str:
+    return "Touchline's own check" if own else f"call {call}"
+
+
 class Write(Value):
     """A file was written by this call."""
 
@@ -33,6 +37,13 @@ class Command(Value):
     failed: bool
     checks_own_edit: bool = False
     """True when the line first changes files and then runs the work, as `sed -i ... && pytest` does."""
+    own: bool = False
+    """True when Touchline ran it, not the agent."""
+
+    @property
+    def named(self) -> str:
+        """How a message names who ran it."""
+        return _named(self.call, own=self.own)
 
 
 class TestRun(Value):
@@ -48,6 +59,13 @@ class TestRun(Value):
     collected: int | None = None
     exit_code: int | None = None
     outcome: Literal["passed", "failed", "unverified"] = "unverified"
+    own: bool = False
+    """True when Touchline ran it, not the agent."""
+
+    @property
+    def named(self) -> str:
+        """How a message names who ran it."""
+        return _named(self.call, own=self.own)
 
 
 class Commit(Value):
@@ -79,6 +97,8 @@ class Ledger(Value):
     pushes: tuple[int, ...] = ()
     pull_requests: tuple[str, ...] = ()
     weakened: Weakened | None = None
+    watched: bool = False
+    """The workspace was compared before and after: what is not in `writes` was not changed."""
 
     @property
     def last_edit(self) -> int | None:
@@ -98,6 +118,12 @@ class Ledger(Value):
             pushes=tuple(p for p in self.pushes if p >= call),
             weakened=self.weakened if self.weakened is not None and self.weakened.call >= call else None,
         )
+
+    @property
+    def changed_nothing(self) -> bool:
+        """For certain: no file, no commit, nothing sent anywhere, nothing installed."""
+        installed = any("install" in command.kinds and not command.failed for command in self.commands)
+        return self.watched and not (self.writes or self.commits or self.pushes or self.pull_requests or installed)
 
     @property
     def last_test_run(self) -> TestRun | None:

@@ -2,7 +2,7 @@
 
 It is only a short cut: written by this version of Touchline in this folder, under this interpreter, and not used where
 anything differs. Inside are an index of plain values and the codes that it points into, as Python writes both into its
-own compiled files; like those, it is checked for being whole and its own, not for every bit.
+own compiled files. A file that somebody else could have written, or in which a bit is off, is not used.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-MARK = b"touchline.prepared/2 "
-_LOOKED_AT = 4_096
-"""Bytes at both ends of the content that are looked at: what a write left out is missing at its end."""
+MARK = b"touchline.prepared/3 "
 
 
 def read(path: str) -> tuple[Any, memoryview] | None:
     """The index and the codes that were kept there; None when it is not there, torn, strange, or another's."""
     try:
         with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+                return None
             raw = memoryview(file.read())
         head = bytes(raw[:200]).partition(b"\n")[0]
         body = raw[len(head) + 1 :]
@@ -52,8 +53,16 @@ def write(path: str, index: Any, codes: Iterable[bytes | memoryview]) -> bool:
             os.fsync(file.fileno())
         os.replace(new, path)
     except (OSError, ValueError, ImportError):
+        _give_up(new)
         return False
     return True
+
+
+def _give_up(half_written: str) -> None:
+    try:  # noqa: SIM105 - contextlib takes longer to load than all that is saved here
+        os.unlink(half_written)
+    except OSError:
+        pass
 
 
 def digest(data: bytes | memoryview) -> str:
@@ -72,5 +81,4 @@ def stamp(path: str) -> tuple[int, int]:
 def _head(body: memoryview, size: int) -> bytes:
     version = getattr(sys.modules["touchline"], "__version__", "")
     who = f"{version} {sys.implementation.name} {sys.version} {sys.byteorder} {__file__}"
-    ends = digest(body[:_LOOKED_AT]) + digest(body[-_LOOKED_AT:])
-    return MARK + f"{digest(who.encode())} {ends} {len(body)} {size}".encode()
+    return MARK + f"{digest(who.encode())} {digest(body)} {len(body)} {size}".encode()

@@ -38,6 +38,7 @@ def ledger_of(turn: Turn | Sequence[Turn], before: Ledger | None = None, *, snap
             entries.take(step, each)
     if snapshot is not None:
         entries.take_snapshot(snapshot)
+    entries.watched &= snapshot is not None
     return entries.ledger()
 
 
@@ -56,6 +57,8 @@ class _Entries:
         fell = start.weakened is not None and start.weakened.why == "count_fell"
         self.weakened: Weakened | None = None if fell else start.weakened
         self.times: list[float] = []
+        self.watched = start.watched or not start.calls
+        """Whether every turn so far came with a snapshot."""
 
     def ledger(self) -> Ledger:
         weakened = self.weakened
@@ -70,6 +73,7 @@ class _Entries:
             pushes=tuple(self.pushes),
             pull_requests=tuple(self.pull_requests),
             weakened=weakened,
+            watched=self.watched,
         )
 
     def take(self, step: Step, turn: Turn) -> None:

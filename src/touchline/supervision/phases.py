@@ -9,13 +9,15 @@ from touchline.supervision.data_files import unusable
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.prepared import shape, table
 from touchline.supervision.remembering import cache
-from touchline.supervision.values import Literal, Value
+from touchline.supervision.values import Literal, Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Need = Literal["tests_passed", "test_counts", "coverage", "commit", "pull_request", "document", "plan_document"]
+
+NEEDS: tuple[Need, ...] = Need.__args__  # type: ignore[attr-defined]
 
 _COVERAGE = shape(r"--cov\b|\bcoverage\b|--coverage|-cover(?:profile)?\b|\btarpaulin\b|\bllvm-cov\b")
 _DOCUMENT = shape(r"(?i)(?:\.(?:md|mdx|rst|adoc|txt)$)|(?:^|/)docs?/")
@@ -29,6 +31,13 @@ class Phase(Value):
     trigger: str
     needs: tuple[Need, ...]
     hint: str
+
+    def without(self, need: Need) -> Phase:
+        """The same phase where that cannot be had; what is left is then asked for."""
+        if need not in self.needs:
+            return self
+        left = tuple(each for each in self.needs if each != need)
+        return replace(self, needs=left, hint=" and ".join(_WORDS[each] for each in left))
 
 
 @cache

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 
-from touchline.supervision import kept_file
+from touchline.supervision import kept_file, own_words
 from touchline.supervision.data_files import data_path, data_text
 from touchline.supervision.kept_modules import KeptModules
 
@@ -58,12 +58,15 @@ def shape(pattern: str) -> re.Pattern[str]:
 
 
 def table(name: str, made: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> dict[str, Any]:
-    """What a TOML file beside the rules says, or what `made` makes of it, which then is what is kept.
+    """What a TOML file beside the rules says, with a person's own laid over it; or what `made` makes of that.
 
-    Raises `OSError` or `ValueError`, and what `made` raises. The caller must not change it.
+    Raises `OSError`, `ValueError` or `SettingsError`, and what `made` raises. The caller must not change it.
     """
     if name not in _tables:
         stamps = [kept_file.stamp(data_path(name))]
+        own = own_words.own_file(name)
+        if own is not None:
+            stamps.append(kept_file.stamp(own))
         if made is not None:
             stamps.append(kept_file.stamp(made.__code__.co_filename))
         kept = _store.tables.get(name)
@@ -71,6 +74,8 @@ def table(name: str, made: Callable[[dict[str, Any]], dict[str, Any]] | None = N
             import tomllib
 
             told = tomllib.loads(data_text(name))
+            if own is not None:
+                told = own_words.laid_over(name, told, own)
             kept = (stamps, told if made is None else made(told))
             _store.tables[name], _store.new = kept, True
         _tables[name] = kept[1]

@@ -172,7 +172,7 @@ def merge_nudge(
     both = replace(paid, events=(*original.events, *nudge.events))
     answered = check_contract(contract, both, paths=paths)
     if answered.content is not Content.COMPLETE:
-        return check, paid
+        return replace(check, refused=answered.problems), paid
     body = check.body or original.final_text
     return replace(answered, recovered_by="nudge", body=body), both
 

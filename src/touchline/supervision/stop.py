@@ -11,12 +11,13 @@ from touchline.supervision.claims import Hedges, claims_in, hedges_in
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended
 from touchline.supervision.limits import LIMITS, Limits
+from touchline.supervision.phrases import pattern
 from touchline.supervision.prepared import shape
 from touchline.supervision.proof import Shown, proof_in
 from touchline.supervision.prose import read
-from touchline.supervision.stops import Claim, Kind, Rejection, Span, Standing, Stop
+from touchline.supervision.stops import Claim, Kind, Rejection, Standing, Stop
 from touchline.supervision.values import replace
-from touchline.supervision.weigh import Weighed, abnormal, weigh
+from touchline.supervision.weigh import Weighed, abnormal, is_work, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def classify(
         spans=weighed.spans,
         claims=claims,
         hedges=hedges.all,
+        admitted=hedges.unchecked,
         proof_shown=shown.all,
     )
     if judge is not None and stop.confidence < limits.sure:
@@ -81,6 +83,9 @@ def classify(
     if stop.kind is not Kind.COMPLETION:
         return stop
     answer = weighed.reason == "answer"
+    if ledger is not None:
+        idle = ledger.changed_nothing and is_work(task) and not pattern("guards.unneeded").search(prose.words)
+        stop = replace(stop, claims=tuple(_traced(claim, ledger, idle=idle) for claim in stop.claims))
     return _gated(stop, ledger, now, hedges, shown, answer=answer, phase_missing=tuple(phase_missing))
 
 
@@ -137,7 +142,7 @@ def _gated(
         if claim.standing is Standing.CONTRADICTED:
             if "contradicted_claim" not in rejected:
                 rejected.append("contradicted_claim")
-            _once(missing, f'a result that bears out "{_cut(claim.span)}": {claim.because}')
+            _once(missing, f'a result that bears out "{_cut(claim.words)}": {claim.because}')
     if ledger is None or now is None:
         rejected += _unshown(hedges, shown, answer=answer)
     else:
@@ -147,7 +152,7 @@ def _gated(
     for why in rejected:
         if why == "unverified_edits" and ledger is not None:
             if failing := ledger.failing_run:
-                _once(missing, f"tests that pass: call {failing.call} ran {failing.runner}: {counts(failing)}")
+                _once(missing, f"tests that pass: {failing.named} ran {failing.runner}: {counts(failing)}")
             else:
                 _once(missing, f"a test, build or run of the work after the last change (call {ledger.last_edit})")
         elif why == "tests_weakened" and ledger is not None and ledger.weakened is not None:
@@ -157,11 +162,11 @@ def _gated(
             )
         elif why == "unproved_claim" and ledger is not None:
             for claim in stop.claims:
-                if _left_no_trace(claim, ledger):
-                    _once(missing, f'what bears out "{_cut(claim.span)}": {claim.because}')
+                if claim.untraced:
+                    _once(missing, f'what bears out "{_cut(claim.words)}": {claim.because}')
         elif why == "hedged_only":
             hedge = next(iter((*hedges.outcome, *hedges.unchecked)), None)
-            _once(missing, f'a check of what "{_cut(hedge)}" leaves open' if hedge else "a check and its outcome")
+            _once(missing, f'a check of what "{_cut(hedge.text)}" leaves open' if hedge else "a check and its outcome")
         elif why == "no_proof_shown":
             _once(missing, "the check that was run and its outcome")
         elif why == "phase_evidence_missing":
@@ -170,7 +175,8 @@ def _gated(
     # A model may add to what is missing; it can never shorten the list.
     for item in stop.missing:
         _once(missing, item)
-    return replace(stop, rejected=tuple(rejected), missing=tuple(missing) if rejected else ())
+    lacking = phase_missing if rejected else ()
+    return replace(stop, rejected=tuple(rejected), missing=tuple(missing) if rejected else (), lacking=lacking)
 
 
 def _unrecorded(
@@ -183,7 +189,7 @@ def _unrecorded(
         return [*unverified, "hedged_only"] if hedges.outcome else unverified
     if ledger.weakened is not None and concerned:
         return ["tests_weakened"]
-    if any(_left_no_trace(c, ledger) for c in claims):
+    if any(claim.untraced for claim in claims):
         return ["unproved_claim"]
     ran_well = any(not c.failed for c in ledger.after_last_edit)
     if ledger.writes or answer or ran_well or ledger.commits or ledger.pushes:
@@ -194,14 +200,23 @@ def _unrecorded(
     return ["hedged_only"] if hedges.outcome else ["no_proof_shown"]
 
 
-def _left_no_trace(claim: Claim, ledger: Ledger) -> bool:
-    """The claim names a deed that the record always shows, and it shows none.
+def _traced(claim: Claim, ledger: Ledger, *, idle: bool) -> Claim:
+    """The claim, marked when the record always shows such a deed and shows none.
 
-    A script of the project's own may be its tests, whatever it prints.
+    A script of the project's own may be its tests, whatever it prints. `idle`: work was ordered, and for certain
+    nothing was changed, so whatever is claimed to be changed is not.
     """
-    if claim.what not in _LEAVES_A_TRACE or claim.standing is not Standing.UNPROVED or claim.call is not None:
-        return False
-    return claim.what != "tests_pass" or not any(_MAY_TEST.search(c.text) for c in ledger.after_last_edit)
+    if claim.standing is not Standing.UNPROVED:
+        return claim
+    if idle and claim.what in _CHANGES:
+        return replace(claim, untraced=True, because="no file was changed", call=None)
+    if claim.call is not None:
+        return claim
+    if claim.what == "tests_pass":
+        untraced = not any(_MAY_TEST.search(c.text) for c in ledger.after_last_edit)
+    else:
+        untraced = claim.what in _LEAVES_A_TRACE or (claim.what == "file_created" and ledger.watched)
+    return replace(claim, untraced=True) if untraced else claim
 
 
 def _unshown(hedges: Hedges, shown: Shown, *, answer: bool) -> list[Rejection]:
@@ -219,6 +234,6 @@ def _once(missing: list[str], item: str) -> None:
         missing.append(item)
 
 
-def _cut(span: Span) -> str:
-    words = " ".join(span.text.split())
+def _cut(said: str) -> str:
+    words = " ".join(said.split())
     return words if len(words) <= 60 else words[:57] + "..."

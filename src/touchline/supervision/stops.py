@@ -48,8 +48,12 @@ Rejection = Literal[
     "no_proof_shown",
 ]
 """Why a completion is not accepted. `unproved_claim`: it names a deed the record always shows (a test run, a commit, a
-push, a pull request), and the record shows none. `no_proof_shown`: the words are all there is, because the text is
-judged alone, or because nothing was changed and nothing ran well."""
+push, a pull request; where the workspace was watched, a change), and the record shows none. `no_proof_shown`: the words
+are all there is, because the text is judged alone, or because nothing was changed and nothing ran well."""
+
+
+_UNCHECKED: frozenset[Rejection] = frozenset({"unverified_edits", "hedged_only", "no_proof_shown"})
+_CHECKED: frozenset[ClaimKind] = frozenset({"tests_pass", "checks_pass", "verified"})
 
 
 class Span(Value):
@@ -65,11 +69,20 @@ class Claim(Value):
 
     what: ClaimKind
     span: Span
+    said: str = ""
+    """The sentence that it stands in, cut where it is long."""
     standing: Standing = Standing.UNPROVED
     because: str = ""
     """What the ledger shows: the call, its exit code, its counts."""
     call: int | None = None
     """Index of the call that proves or contradicts it."""
+    untraced: bool = False
+    """The deed would have left a trace in the record, and there is none."""
+
+    @property
+    def words(self) -> str:
+        """What is quoted when somebody is told of the claim."""
+        return self.said or self.span.text
 
 
 class Stop(Value):
@@ -88,6 +101,10 @@ class Stop(Value):
     """Why the claimed completion is not accepted; empty when it is, or when nothing was claimed complete."""
     missing: tuple[str, ...] = ()
     """What would prove it, in words for the agent."""
+    lacking: tuple[str, ...] = ()
+    """What of it the task's phase, or a declared check, demands."""
+    admitted: tuple[Span, ...] = ()
+    """Where the agent says itself that it did not, or could not, check its work."""
     judged_by: Literal["rules", "model"] = "rules"
     note: str = ""
     """Anything a person should know about how this was judged, such as an unreachable model."""
@@ -95,3 +112,9 @@ class Stop(Value):
     @property
     def rejected_completion(self) -> bool:
         return bool(self.rejected)
+
+    @property
+    def honest(self) -> bool:
+        """Nothing but a check is missing, and the message says so itself instead of claiming one."""
+        boasts = any(claim.what in _CHECKED and claim.standing is not Standing.PROVED for claim in self.claims)
+        return bool(self.admitted) and set(self.rejected) <= _UNCHECKED and not boasts

@@ -75,7 +75,7 @@ def weigh(prose: Prose, claims: Sequence[Claim], *, task: str, ledger: Ledger | 
         or _deferred_first(prose, seen)
         or _question(prose, seen, work, asked=asked)
         or _going_on(prose, seen, work, asked=asked, borne_out=borne_out)
-        or _finished(prose, seen, claims, work, asked=asked, wanted=_is_work(task), ledger=ledger)
+        or _finished(prose, seen, claims, work, asked=asked, wanted=is_work(task), ledger=ledger)
     )
 
 
@@ -100,7 +100,8 @@ def _work(prose: Prose, seen: Signals, claims: Sequence[Claim]) -> list[Span]:
     return []
 
 
-def _is_work(task: str) -> bool:
+def is_work(task: str) -> bool:
+    """Whether the task orders something to be changed."""
     head = task.strip()[:300].lower()
     return bool(pattern("tasks.work").search(head) or pattern("tasks.order").search(head))
 
