@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.clis import CliHome, home_for
+from tests.hooks.agent import Agent
 
 from touchline.hooks.install import apply, plan_install
 from touchline.rehearsal.pointing import Cli
@@ -29,3 +30,8 @@ def with_hooks(server: RehearsalServer, tmp_path: Path) -> Callable[[Cli], CliHo
         return home
 
     return made
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    return Agent(tmp_path)

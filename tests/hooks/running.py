@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
-from tests.clis import CliHome, Ran
+from tests.clis import CliHome, Ran, cli_path
 
 from touchline.rehearsal.runs import Played
 
@@ -25,6 +31,46 @@ def run_in(home: CliHome, prompt: str, *flags: str, **env: str) -> Ran:
     )
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return Ran(code=done.returncode, lines=lines, errors=done.stderr)
+
+
+@contextmanager
+def opencode_server(home: CliHome) -> Iterator[Callable[[str, str, Any], Any]]:
+    """OpenCode as a server in the project; what is given calls it: method, path, JSON."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    # OpenCode fetches a package for projects that have plug-ins, and goes on without it.
+    env = {**home.env, "npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0"}
+    said = home.home / "server.log"
+    with said.open("w") as output:
+        process = subprocess.Popen(
+            [str(cli_path("opencode")), "serve", "--port", str(port)],
+            cwd=home.workspace,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+
+    def call(method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(
+            f"http://127.0.0.1:{port}{path}", data=data, headers={"content-type": "application/json"}, method=method
+        )
+        with urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or b"null")
+
+    try:
+        until = time.monotonic() + 60
+        # Not before it says so: what comes too early it takes, and never answers.
+        while "listening" not in said.read_text():
+            assert time.monotonic() < until, said.read_text()
+            assert process.poll() is None, said.read_text()
+            time.sleep(0.1)
+        yield call
+    finally:
+        process.kill()
+        process.wait()
 
 
 def played(home: CliHome) -> list[Played]:

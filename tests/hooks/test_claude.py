@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +139,16 @@ def no_disk(home: CliHome) -> None:
     state_of(home).write_text("in the way")
 
 
+def read_only_disk(home: CliHome) -> None:
+    """The file system that hooks keep their memory on is mounted read-only, for root too."""
+    folder = state_of(home)
+    folder.mkdir(parents=True)
+    mounted = f"mount -t tmpfs none {folder} && mount -o remount,ro {folder}"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount in a namespace of their own")
+    _replace_command(home, f"unshare -rm sh -c {shlex.quote(f'{mounted} && {_command(home)}')}")
+
+
 def _settings(home: CliHome) -> Path:
     return home.workspace / ".claude" / "settings.json"
 
@@ -155,7 +165,9 @@ def _replace_command(home: CliHome, command: str) -> None:
     _settings(home).write_text(json.dumps(settings))
 
 
-@pytest.mark.parametrize("fault", [kill_program, remove_program, garble_input, hide_transcript, no_disk])
+@pytest.mark.parametrize(
+    "fault", [kill_program, remove_program, garble_input, hide_transcript, no_disk, read_only_disk]
+)
 def test_a_hook_that_breaks_changes_nothing(
     with_hooks: Callable[[Cli], CliHome], fault: Callable[[CliHome], None]
 ) -> None:
@@ -172,12 +184,3 @@ def test_a_hook_that_breaks_changes_nothing(
     assert (home.workspace / "hello.py").exists()
     if fault in (garble_input, hide_transcript):
         assert "let the agent go on" in log_of(home)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_state_folder_changes_nothing(with_hooks: Callable[[Cli], CliHome]) -> None:
-    home = with_hooks("claude")
-    state_of(home).mkdir(parents=True)
-    state_of(home).chmod(stat.S_IRUSR | stat.S_IXUSR)
-    home.play(EDIT_AND_HEDGE)
-    assert home.run("Create hello.py").code == 0

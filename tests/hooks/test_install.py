@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -208,7 +209,70 @@ def test_status_tells_what_is_wrong(project: Path) -> None:
 
 def test_a_project_s_file_is_said_to_be_shared(project: Path) -> None:
     assert "--local or --user" in touchline(project, "install", "claude", "--dry-run").stderr
-    assert touchline(project, "install", "claude", "--dry-run", "--local").stderr == ""
+    assert "Others get" not in touchline(project, "install", "claude", "--dry-run", "--local").stderr
+
+
+@pytest.mark.parametrize(
+    ("agent", "below"), [("claude", False), ("gemini", False), ("codex", True), ("opencode", True)]
+)
+def test_who_starts_below_the_project_is_told_whether_its_hooks_are_read(
+    project: Path, agent: str, below: bool
+) -> None:
+    (project / "src").mkdir()
+    said = touchline(project / "src", "install", agent, "--yes").stderr
+    assert ("only when it is started in" in said) is not below
+    here, there = (touchline(folder, "status", agent).stdout for folder in (project, project / "src"))
+    assert "not read by" not in here
+    assert ("not read by" in there) is not below
+    assert touchline(project, "install", agent, "--user", "--dry-run").stderr.count("One place is enough") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "result"),
+    [
+        (lambda text: text.replace(sys.executable, "/gone/python"), "broken"),
+        (lambda text: text.replace("{", '{"disableAllHooks": true,', 1), "off"),
+    ],
+)
+def test_status_sees_why_hooks_would_not_run(project: Path, change: Callable[[str], str], result: str) -> None:
+    apply(plan_install("claude", "project", folder=project, env={}))
+    path = project / ".claude" / "settings.json"
+    path.write_text(change(path.read_text()))
+    done = touchline(project, "status", "claude", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["hooks"][0]["result"] == result
+
+
+def test_a_command_that_is_no_hook_is_a_persons_own(project: Path) -> None:
+    path = project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    theirs = '{"statusLine": {"command": "python3 /x/touchline/hooks/entry.py claude"}}'
+    path.write_text(theirs)
+    assert touchline(project, "install", "claude", "--yes").returncode == 0
+    assert touchline(project, "uninstall", "claude", "--yes").returncode == 0
+    assert path.read_text() == theirs
+
+
+def test_a_linked_folder_stays(project: Path) -> None:
+    kept = project.parent / "dotfiles"
+    kept.mkdir()
+    (project / ".claude").symlink_to(kept)
+    apply(plan_install("claude", "project", folder=project, env={}))
+    apply(plan_uninstall("claude", "project", folder=project, env={}))
+    assert list(kept.iterdir()) == []
+    assert (project / ".claude").is_symlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write another's file and keep its owner")
+def test_a_file_stays_its_owners(project: Path) -> None:
+    path = project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    path.chmod(0o600)
+    os.chown(path, 12345, 12345)
+    apply(plan_install("claude", "project", folder=project, env={}))
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (12345, 12345, 0o600)
 
 
 def test_status_tells_of_a_plug_in_too(project: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.clis import CliHome
-from tests.hooks.running import log_of, run_in, told
+from tests.hooks.running import log_of, opencode_server, run_in, told
 
 from touchline.hooks import opencode
 from touchline.rehearsal.pointing import Cli
@@ -94,6 +95,24 @@ def test_opencode_is_reminded_and_refused(with_hooks: Callable[[Cli], CliHome]) 
     assert log_of(home) == ""
 
 
+def test_opencode_is_sent_back_when_it_stops(with_hooks: Callable[[Cli], CliHome]) -> None:
+    """As people use it: a server that stays, which the plug-in speaks to when the agent has come to rest."""
+    home = with_hooks("opencode")
+    home.play(WORK.replace(LOOP, ""))
+    with opencode_server(home) as call:
+        session = call("POST", "/session", {})["id"]
+        prompt = {"parts": [{"type": "text", "text": "Create hello.py"}]}
+        call("POST", f"/session/{session}/message", prompt)
+        until = time.monotonic() + 60
+        while len(told(home)) < 4:
+            assert time.monotonic() < until, told(home)
+            time.sleep(0.1)
+    assert "[System Coach]" in told(home)[2]
+    assert "hello.py" in told(home)[2]
+    assert len(told(home)) == 4, "proof passes"
+    assert log_of(home) == ""
+
+
 @pytest.mark.parametrize("command", ['["/nowhere/python"]', '["false"]', '["echo", "no JSON"]', '["kill"]'])
 def test_opencode_goes_on_when_the_hook_breaks(tmp_path: Path, command: str) -> None:
     """The plug-in itself, called as OpenCode calls it."""
@@ -107,13 +126,23 @@ def test_opencode_goes_on_when_the_hook_breaks(tmp_path: Path, command: str) -> 
     (tmp_path / "call.mjs").write_text(
         """
         import { Touchline } from "./plugin.mjs"
-        const hooks = await Touchline({ directory: "/w" })
+        const said = { info: { role: "assistant" }, parts: [{ type: "text", text: "Done." }] }
+        const spoken = []
+        const session = {
+          get: async () => ({ data: {} }),
+          messages: async () => ({ data: [said] }),
+          promptAsync: async (message) => spoken.push(message),
+        }
+        const hooks = await Touchline({ client: { session }, directory: "/w" })
         const after = { output: "as it was", metadata: { exit: 1 } }
         await hooks["chat.message"]({ sessionID: "s" }, { parts: [{ type: "text", text: "hello" }] })
         await hooks["tool.execute.before"]({ sessionID: "s", tool: "bash" }, { args: { command: "ls" } })
         await hooks["tool.execute.after"]({ sessionID: "s", tool: "bash", args: {} }, after)
-        console.log(after.output)
+        const system = { system: ["as it was"] }
+        await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
+        await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+        console.log(after.output, system.system.length, spoken.length)
         """
     )
     done = subprocess.run([node, tmp_path / "call.mjs"], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, "as it was"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, "as it was 1 0"), done.stderr

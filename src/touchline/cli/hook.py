@@ -13,7 +13,7 @@ from touchline.cli.place import JsonOption
 
 if TYPE_CHECKING:
     from touchline.hooks.agents_known import Level
-    from touchline.hooks.install import Change
+    from touchline.hooks.install import Change, Standing
 
 hook = typer.Typer(
     help="The coach in interactive sessions, through the agent's own hooks: install, uninstall, status.",
@@ -21,7 +21,17 @@ hook = typer.Typer(
     rich_markup_mode=None,
 )
 
-Agent = Annotated[str, typer.Argument(metavar="AGENT", help="claude, codex, gemini or opencode.")]
+
+def _agents(begun: str) -> list[str]:
+    """Agents whose name begins so, for a shell that completes."""
+    from touchline.hooks.agents_known import HOMES
+
+    return [name for name in HOMES if name.startswith(begun)]
+
+
+Agent = Annotated[
+    str, typer.Argument(metavar="AGENT", help="claude, codex, gemini or opencode.", autocompletion=_agents)
+]
 UserOption = Annotated[bool, typer.Option("--user", help="In your own settings, for every project.")]
 LocalOption = Annotated[
     bool, typer.Option("--local", help="In the project's settings that are not shared (claude: settings.local.json).")
@@ -54,13 +64,21 @@ def install(
     level, home = _level(user, local), home_of(agent)
     change = plan_install(agent, level, folder=_project(), env=os.environ)
     mine = "--local or --user keep it" if home.local else "--user keeps it"
-    shared = f"Others get this file with the repository, and it names a place on this machine; {mine} to yourself."
+    notes = []
+    if level == "project":
+        notes += [
+            f"Others get this file with the repository, and it names a place on this machine; {mine} to yourself."
+        ]
+    if level != "user" and not home.below:
+        notes += [f"{home.title} reads it only when it is started in {_project()}, not in a folder below; --user holds"]
+        notes[-1] += " everywhere."
+    notes += _elsewhere(agent, level)
     done = f"Installed. It holds from the next start of {home.title} on. How it stands: touchline hook status"
     _apply(
         change,
         yes=yes,
         dry_run=dry_run,
-        note=shared if level == "project" else "",
+        note="\n".join(notes),
         done=done,
         nothing="Nothing to do: the hooks are there.",
     )
@@ -92,7 +110,8 @@ def uninstall(
 
 @hook.command()
 def status(
-    agent: Annotated[str, typer.Argument(metavar="[AGENT]", help="Only this agent.")] = "", as_json: JsonOption = False
+    agent: Annotated[str, typer.Argument(metavar="[AGENT]", help="Only this agent.", autocompletion=_agents)] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Say where hooks are installed, and whether they still work.
 
@@ -122,12 +141,37 @@ def status(
         print_json("touchline.hooks/1", {"ok": fine, "hooks": rows})
     else:
         for one in found:
-            detail = f"  ({one.detail})" if one.detail else ""
+            words = one.detail or _not_here(one)
+            detail = f"  ({words})" if words else ""
             typer.echo(f"{one.agent:9} {one.level:8} {one.result:11} {one.path}{detail}")
         if all(one.result == "absent" for one in found):
             typer.echo("Install them with: touchline hook install claude", err=True)
     if not fine:
         raise typer.Exit(Exit.FOUND)
+
+
+def _elsewhere(agent: str, level: Level) -> list[str]:
+    """Where hooks of ours stand besides: most agents run both, and every call is then told twice."""
+    from touchline.hooks.install import standing
+
+    others: tuple[Level, ...] = ("project", "local", "user")
+    found = [standing(agent, other, folder=_project(), env=os.environ) for other in others if other != level]
+    there = [one for one in found if one is not None and one.result not in ("absent", "unreadable")]
+    return [
+        f"They are in {one.path}, too. One place is enough: touchline hook uninstall {agent}"
+        + ("" if one.level == "project" else f" --{one.level}")
+        for one in there
+    ]
+
+
+def _not_here(one: Standing) -> str:
+    """What is to be said of a project's hooks to who stands in a folder below it."""
+    from touchline.hooks.install import home_of
+
+    home = home_of(one.agent)
+    if one.result != "installed" or one.level == "user" or home.below or Path.cwd() == _project():
+        return ""
+    return f"not read by {home.title} when it is started here; start it in {_project()}"
 
 
 def _project() -> Path:

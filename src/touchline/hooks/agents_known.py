@@ -33,6 +33,8 @@ class Home(Value):
     """The variable that moves that folder."""
     user_folder: str
     """That folder, seen from the home folder, where nothing moves it."""
+    below: bool = True
+    """Whether a project's file is also read when the agent is started in a folder below it."""
     advice: str = ""
     """What a person has to do besides."""
 
@@ -46,6 +48,7 @@ HOMES: Mapping[str, Home] = {
         user="settings.json",
         user_variable="CLAUDE_CONFIG_DIR",
         user_folder=".claude",
+        below=False,
     ),
     "codex": Home(
         agent="codex",
@@ -65,6 +68,7 @@ HOMES: Mapping[str, Home] = {
         user=".gemini/settings.json",
         user_variable="GEMINI_CLI_HOME",
         user_folder="",
+        below=False,
         advice="Gemini CLI runs a project's hooks only in a folder that you trust, and warns of new ones.",
     ),
     "opencode": Home(
@@ -107,8 +111,17 @@ def hooks_of(agent: str) -> dict[str, Mapping[str, Any]]:
     return dict.fromkeys(EVENTS[agent], hook)
 
 
+def programs_of(command: str) -> list[str]:
+    """The files that an installed command needs, to see whether they are still there: the interpreter, our program."""
+    entry = entry_of(command)
+    if entry is None:
+        return [command]
+    interpreter = shlex.split(command)[0]
+    return [interpreter, entry] if os.path.isabs(interpreter) else [entry]
+
+
 def entry_of(command: str) -> str | None:
-    """The program that an installed command starts, to see whether it is still there."""
+    """Our program, as an installed command names it."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -39,9 +39,11 @@ EVENTS: dict[str, dict[str, str]] = {
         "AfterAgent": "stop",
     },
     "opencode": {
+        "start": "start",
         "prompt": "prompt",
         "before": "before",
         "after": "after",
+        "stop": "stop",
     },
 }
 """The events Touchline listens to, by agent, and what each is for."""
@@ -58,6 +60,7 @@ class Heard:
         "agent",
         "args",
         "background",
+        "call",
         "cwd",
         "event",
         "failed",
@@ -83,6 +86,7 @@ class Heard:
         self.transcript = _text(said, "agent_transcript_path") or _text(said, "transcript_path")
         self.cwd = _text(said, "cwd")
         self.planning = said.get("permission_mode") == "plan"
+        self.call = _text(said, "tool_use_id")
         self.tool = _text(said, "tool_name")
         args = said.get("tool_input")
         self.args: dict[str, Any] = args if isinstance(args, dict) else {} if args is None else {"input": args}

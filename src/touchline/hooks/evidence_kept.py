@@ -37,24 +37,33 @@ class Evidence(Value):
     """Index of the first call since a person spoke."""
     task: str = ""
     last_text: str = ""
+    whole: bool = True
+    """False when neither transcript nor hooks tell of the turn: then nothing can be held against anybody."""
 
 
 def gather(heard: Heard, memory: Memory) -> Evidence:
     """The evidence up to now; what was newly read is remembered. Raises `OSError` for an unreadable transcript."""
     if not heard.transcript:
-        return _added(Evidence(ledger=Ledger(), first_call=0), (_from_journal(memory),), heard)
+        seen, first = _from_journal(memory, heard.agent, 0)
+        return replace(_added(Evidence(ledger=Ledger(), first_call=0), (seen,), heard), first_call=first)
     kept = memory.load("evidence.json")
     kept = kept if isinstance(kept, dict) and kept.get("path") == heard.transcript else {}
     known = Evidence(
         ledger=_ledger(kept.get("ledger")), first_call=_whole(kept.get("first_call")), task=str(kept.get("task", ""))
     )
-    start, new = _written(heard, kept, memory.state)
+    start, new, ended = _written(heard, kept, memory.state)
     turns = tuple(_turns(heard.agent, new))
-    now = settled = _added(known, turns, heard)
+    if not ended or _lacks_calls(turns, memory.state):
+        # What the hooks saw counts instead; the transcript is read from the same place again at the next stop.
+        seen, _ = _from_journal(memory, heard.agent, _whole(memory.state.get("judged")))
+        return replace(_added(known, (seen,), heard), whole=bool(seen.events))
+    memory.state["judged"] = int(memory.state.get("calls", 0))
+    helpers = _helpers(memory)
+    now = settled = _added(known, turns, heard, helpers)
     if (waiting := _waits_from(new, turns)) is not None:
         # A call whose result is not written yet is read again at the next stop, with all that follows it.
         new = new[:waiting]
-        settled = _added(known, _turns(heard.agent, new), heard)
+        settled = _added(known, _turns(heard.agent, new), heard, helpers)
     memory.save(
         "evidence.json",
         {
@@ -68,18 +77,41 @@ def gather(heard: Heard, memory: Memory) -> Evidence:
     return now
 
 
-def _added(known: Evidence, turns: Iterable[Turn], heard: Heard) -> Evidence:
-    """The evidence with that of more turns."""
+def _lacks_calls(turns: Sequence[Turn], state: Mapping[str, Any]) -> bool:
+    """The hooks saw calls end since the last stop, and the transcript tells of none."""
+    seen = int(state.get("calls", 0)) - _whole(state.get("judged"))
+    return seen > 0 and not any(isinstance(event, Call) for turn in turns for event in turn.events)
+
+
+def _added(known: Evidence, turns: Iterable[Turn], heard: Heard, helpers: Sequence[Ledger] = ()) -> Evidence:
+    """The evidence with that of more turns, and of helpers that worked meanwhile."""
     ledger, first_call, task, last_text = known.ledger, known.first_call, known.task, ""
-    for turn in turns:
+    parts: Iterable[tuple[Turn, Sequence[Ledger]]] = ((turn, ()) for turn in turns)
+    if helpers:
+        from touchline.hooks.subagents import joined, with_helpers
+
+        parts = with_helpers(tuple(turns), helpers)
+    for turn, helped in parts:
         if turn.cwd is None:
             # A log read from its middle does not say where the agent works.
             turn = replace(turn, cwd=heard.cwd or None)
         if asked := _asked(turn):
             first_call, task = ledger.calls, asked
         ledger = ledger_of(turn, ledger)
+        for each in helped:
+            ledger = joined(ledger, each)
         last_text = turn.final_text or last_text
     return Evidence(ledger=ledger, first_call=first_call, task=task, last_text=last_text)
+
+
+def _helpers(memory: Memory) -> Sequence[Ledger]:
+    """What the agent's helpers did since its last stop."""
+    names = [entry.name for entry in os.scandir(memory.folder) if entry.is_dir(follow_symlinks=False)]
+    if not names:
+        return ()
+    from touchline.hooks.subagents import new_evidence
+
+    return new_evidence(memory, names, _ledger)
 
 
 def _waits_from(lines: bytes, turns: Sequence[Turn]) -> int | None:
@@ -97,8 +129,8 @@ def _asked(turn: Turn) -> str:
     return first.text if isinstance(first, Prompt) else ""
 
 
-def _written(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, bytes]:
-    """As `_grown`, once the agent has written down the message it stopped with, and so all before it.
+def _written(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, bytes, bool]:
+    """As `_grown`, once the agent has written down the message it stopped with; and whether it did.
 
     Claude Code starts its hooks first and writes a moment later: without the last results, work that was proved
     would be sent back.
@@ -108,7 +140,7 @@ def _written(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) ->
     while True:
         start, new = _grown(heard, kept, state)
         if mark in new or monotonic() >= until:
-            return start, new
+            return start, new, mark in new
         sleep(PAUSE)
 
 
@@ -158,15 +190,18 @@ def _reader(agent: str) -> tuple[SessionLog, Callable[[bytes], object]]:
     return claude_log.ClaudeLog(), claude_log.skip
 
 
-def _from_journal(memory: Memory) -> Turn:
-    """Without a transcript: the calls that the hooks saw."""
+def _from_journal(memory: Memory, agent: str, since: int) -> tuple[Turn, int]:
+    """The calls that the hooks saw, from this one on; and how many of them were before a person last spoke."""
     events: list[Event] = []
+    before = 0
     for entry in memory.calls():
-        if len(entry) == 6 and isinstance(entry[2], dict):
+        if len(entry) == 2 and entry[0] == "told":
+            before = len(events) // 2
+        if len(entry) == 6 and isinstance(entry[2], dict) and _whole(entry[0]) >= since:
             index, tool, args, text, digest, failed = entry
             events.append(Call(id=str(index), tool=str(tool), args=args))
             events.append(Result(call_id=str(index), text=str(text), digest=str(digest), failed=bool(failed)))
-    return Turn(cli="claude", events=tuple(events))
+    return Turn(cli=agent, events=tuple(events)), before
 
 
 def _as_json(ledger: Ledger) -> dict[str, Any]:

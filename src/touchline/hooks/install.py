@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 
 from touchline.errors import InputError
 from touchline.hooks import entry_path, opencode, settings_text
-from touchline.hooks.agents_known import HOMES, Home, Level, entry_of, hooks_of, settings_file
+from touchline.hooks.agents_known import HOMES, Home, Level, entry_of, hooks_of, programs_of, settings_file
 from touchline.supervision.values import Value
 
 BOM = "\ufeff"
@@ -44,7 +44,7 @@ class Standing(Value):
     level: Level
     path: Path
     result: str
-    """`installed`, `partly`, `outdated`, `broken`, `absent` or `unreadable`."""
+    """`installed`, `partly`, `outdated`, `broken`, `off`, `absent` or `unreadable`."""
     detail: str = ""
 
 
@@ -86,16 +86,18 @@ def apply(change: Change) -> None:
             raise InputError(f"{change.path} changed meanwhile.", hint="Nothing was written. Try again.")
         if change.after is None:
             path.unlink()
-            _tidy(path.parent)
+            _tidy(change.path.parent)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o644
+        known = path.stat() if path.exists() else None
         with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
                 file.write(change.after.encode())
                 file.flush()
                 os.fsync(file.fileno())
-                os.fchmod(file.fileno(), mode)
+                if known is not None and (known.st_uid, known.st_gid) != (os.geteuid(), os.getegid()):
+                    os.fchown(file.fileno(), known.st_uid, known.st_gid)
+                os.fchmod(file.fileno(), known.st_mode & 0o7777 if known is not None else 0o644)
                 os.replace(file.name, path)
             except BaseException:
                 os.unlink(file.name)
@@ -128,8 +130,10 @@ def standing(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) 
     if not commands:
         return found("absent")
     entries = {entry_of(command) for command in commands.values()}
-    if gone := [entry for entry in entries if entry is None or not os.path.isfile(entry)]:
+    if gone := [place for command in commands.values() for place in programs_of(command) if not os.path.isfile(place)]:
         return found("broken", f"{gone[0]} is not there any more; run install again")
+    if settings_text.are_off(text.removeprefix(BOM)):
+        return found("off", 'the file says "disableAllHooks": true')
     wanted = hooks_of(agent)
     if missing := [event for event in wanted if event not in commands]:
         return found("partly", f"not at {', '.join(missing)}; run install again")
@@ -181,8 +185,10 @@ def _read(path: Path) -> str | None:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove the folder that held nothing else, and for a plug-in the one around it."""
+    """Remove the folder that held nothing else, and for a plug-in the one around it. Of a link the target stays."""
     try:
+        if folder.is_symlink():
+            return
         folder.rmdir()
         if folder.name == "plugins":
             folder.parent.rmdir()

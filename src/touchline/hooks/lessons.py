@@ -16,7 +16,8 @@ def lessons_of(folder: str) -> str:
     home = _lessons_folder(folder)
     if home is None:
         return ""
-    files = [e for e in os.scandir(home) if e.name.endswith(".md") and not e.name.startswith(".") and e.is_file()]
+    # A link may lead anywhere on this machine, and what it leads to would be told to a model.
+    files = [e for e in os.scandir(home) if e.name.endswith(".md") and not e.name.startswith(".") and _is_own(e)]
     files.sort(key=lambda e: (e.stat().st_mtime, e.name), reverse=True)
     parts = [HEADING]
     left = CHARS
@@ -32,6 +33,10 @@ def lessons_of(folder: str) -> str:
     return "\n\n".join(parts) if len(parts) > 1 else ""
 
 
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False)
+
+
 def _lessons_folder(folder: str) -> str | None:
     """The nearest one, not looked for beyond the repository or the person's home."""
     if not os.path.isabs(folder):
@@ -40,7 +45,11 @@ def _lessons_folder(folder: str) -> str | None:
     while True:
         found = os.path.join(here, ".touchline", "lessons")
         if os.path.isdir(found):
-            return found
+            return (
+                found
+                if os.path.realpath(found) == os.path.join(os.path.realpath(here), ".touchline", "lessons")
+                else None
+            )
         above = os.path.dirname(here)
         if above == here or os.path.exists(os.path.join(here, ".git")) or here == os.path.expanduser("~"):
             return None

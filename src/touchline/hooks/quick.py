@@ -32,6 +32,8 @@ INPUT_BYTES = 32 * 1024 * 1024
 TASK_CHARS = 8_000
 LOOK_BACK = 2_000_000
 """Bytes read of a transcript that was there before the hooks were."""
+CALLS_TOLD = 30
+"""Ids of calls remembered as told: more than ever run at once."""
 TEXT_KEPT = 8_000
 """As `transcripts.bounds`: a longer result keeps its head and tail."""
 WRITES = frozenset(
@@ -75,7 +77,7 @@ def respond(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
 
             keep_up(memory, env, heard.cwd)
         if heard.event == "prompt":
-            return _prompt(heard, memory)
+            return _prompt(heard, memory, env)
         if heard.event == "before":
             return _before(heard, memory, env)
         if heard.event == "after":
@@ -96,7 +98,7 @@ def _start(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
     return answer(heard, "tell", words) if words else None
 
 
-def _prompt(heard: Heard, memory: Memory) -> dict[str, Any] | None:
+def _prompt(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
     """A person spoke: counting begins anew, and the phase is what they say."""
     state = memory.state
     if not heard.person or heard.prompt == state.get("sent"):
@@ -109,8 +111,10 @@ def _prompt(heard: Heard, memory: Memory) -> dict[str, Any] | None:
     for name in ("work", "refused", "shown", "sent"):
         state.pop(name, None)
     if any(word.startswith("/") for word in heard.prompt[:TASK_CHARS].split()):
+        from touchline.supervision.own_words import look_in_settings
         from touchline.supervision.phases import phase_of
 
+        look_in_settings(env)
         phase = phase_of(state["task"])
         state["phase"] = phase.name if phase else None
     memory.keep()
@@ -119,7 +123,11 @@ def _prompt(heard: Heard, memory: Memory) -> dict[str, Any] | None:
 
 def _before(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
     state = memory.state
-    if heard.tool in WRITES and (heard.planning or state.get("phase") == "plan") and not _is_document(heard.args):
+    if (
+        heard.tool in WRITES
+        and (heard.planning or _phase(heard, memory, env) == "plan")
+        and not _is_document(heard.args)
+    ):
         with _Prepared(env):
             from touchline.hooks.thorough import planning_refusal
 
@@ -132,8 +140,16 @@ def _before(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, A
         return before(heard, memory)
 
 
+def _phase(heard: Heard, memory: Memory, env: Mapping[str, str]) -> object:
+    """What the person said the work is; a helper of the agent is bound by it, too."""
+    if not heard.helper:
+        return memory.state.get("phase")
+    asked = Memory(env, heard.agent, heard.session).load("state.json")
+    return asked.get("phase") if isinstance(asked, dict) else None
+
+
 def _after(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
-    if heard.interrupted:
+    if heard.interrupted or _told_twice(heard, memory):
         return None
     state, whole = memory.state, glance.digest(heard.response)
     index = int(state.get("calls", 0))
@@ -155,6 +171,18 @@ def _after(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, An
     return None
 
 
+def _told_twice(heard: Heard, memory: Memory) -> bool:
+    """Hooks in a project's settings and in the person's own may both be asked about the same call."""
+    if not heard.call:
+        return False
+    told = memory.state.setdefault("told", [])
+    if heard.call in told:
+        return True
+    told.append(heard.call)
+    del told[:-CALLS_TOLD]
+    return False
+
+
 def _stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
     if memory.state.get("shown"):
         # The cap was reached and the person told; nothing more is said until they speak.
@@ -162,15 +190,16 @@ def _stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any
     with _Prepared(env):
         from touchline.hooks.stopping import stop
 
-        return stop(heard, memory)
+        return stop(heard, memory, env)
 
 
 class _Prepared:
     """While the rules are loaded and asked, their patterns come from the store of an earlier hook."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        from touchline.supervision import prepared
+        from touchline.supervision import own_words, prepared
 
+        own_words.look_in_settings(env)
         self.prepared = prepared
         prepared.use(prepared.store_path(env))
 

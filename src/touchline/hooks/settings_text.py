@@ -60,7 +60,7 @@ def removed(text: str) -> str | None:
     """The text without our hooks; None when the file was made for them."""
     while text.strip():
         document = _document(text)
-        path = last_path(document, _ours)
+        path = _last_hook(document)
         if path is None:
             return text
         only = document.items[0] if len(document.items) == 1 else None
@@ -76,9 +76,16 @@ def _with_group(path: tuple[tuple[Node, int], ...]) -> tuple[tuple[Node, int], .
     return path[:-2] if above.items[index].key == "hooks" and len(hooks.items) == 1 else path
 
 
+def _last_hook(document: Node) -> tuple[tuple[Node, int], ...] | None:
+    """The way to the last of our hooks. A command elsewhere that looks like one, as in a status line, is a person's."""
+    at = next((n for n in reversed(range(len(document.items))) if document.items[n].key == "hooks"), None)
+    below = None if at is None else last_path(document.items[at].node, _ours)
+    return None if at is None or below is None else ((document, at), *below)
+
+
 def is_installed(text: str) -> bool:
     """True when one of our hooks is in it."""
-    return bool(text.strip()) and last_path(_document(text), _ours) is not None
+    return bool(text.strip()) and _last_hook(_document(text)) is not None
 
 
 def commands_in(text: str) -> dict[str, str]:
@@ -91,6 +98,12 @@ def commands_in(text: str) -> dict[str, str]:
             holder, index = path[-1]
             found[item.key] = str(holder.items[index].node.value["command"])
     return found
+
+
+def are_off(text: str) -> bool:
+    """True when the file turns every hook off."""
+    switch = _document(text).member("disableAllHooks") if text.strip() else None
+    return switch is not None and switch.node.value is True
 
 
 def _ours(node: Node) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from touchline.hooks.dialects import Heard, answer
 from touchline.hooks.evidence_kept import Evidence, gather
 from touchline.hooks.limits_kept import limits_of
-from touchline.hooks.memory import Memory
+from touchline.hooks.memory import Memory, note
 from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.situation import Action, Decision, Reason, Situation, Work
@@ -17,23 +17,30 @@ from touchline.supervision.stop import classify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from touchline.supervision.phases import Phase
+    from touchline.supervision.stops import Stop
 
 _SHOWN = frozenset({Reason.CAP_REACHED, Reason.REJECTED_AGAIN})
 
 
-def stop(heard: Heard, memory: Memory) -> dict[str, Any] | None:
+def stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
     """The answer to a stop; None lets the agent stop."""
     evidence = gather(heard, memory)
     state = memory.state
-    decision = _decided(heard, evidence, state)
+    if not evidence.whole:
+        note(
+            env, f"hook {heard.agent} let the agent go on: the transcript {heard.transcript} does not tell of its turn"
+        )
+        return None
+    found, decision = _decided(heard, evidence, state)
     spoken: dict[str, Any] | None = None
     if decision.reason in _SHOWN:
         state["shown"] = True
         spoken = answer(heard, "show", f"Touchline: {decision.message}")
-    elif decision.action is Action.CONTINUE and _speaks(heard, evidence, decision):
+    elif decision.action is Action.CONTINUE and _speaks(heard, evidence, found, decision):
         # Only what was really said counts; a stop that was let through takes nothing back.
         state["work"] = {
             "continuations": decision.work.continuations,
@@ -46,7 +53,7 @@ def stop(heard: Heard, memory: Memory) -> dict[str, Any] | None:
     return spoken
 
 
-def _decided(heard: Heard, evidence: Evidence, state: dict[str, Any]) -> Decision:
+def _decided(heard: Heard, evidence: Evidence, state: dict[str, Any]) -> tuple[Stop, Decision]:
     phase, lacks = _phase(state, evidence.ledger)
     task = str(state.get("task") or evidence.task)
     text = heard.last_message or evidence.last_text
@@ -59,7 +66,8 @@ def _decided(heard: Heard, evidence: Evidence, state: dict[str, Any]) -> Decisio
         phase_missing=lacks,
         limits=limits,
     )
-    return decide(Situation(stop=found, ledger=evidence.ledger, work=_work(state, phase, task)), limits=limits)
+    situation = Situation(stop=found, ledger=evidence.ledger, work=_work(state, phase, task))
+    return found, decide(situation, limits=limits)
 
 
 def _phase(state: dict[str, Any], ledger: Ledger) -> tuple[Phase | None, tuple[str, ...]]:
@@ -72,13 +80,14 @@ def _phase(state: dict[str, Any], ledger: Ledger) -> tuple[Phase | None, tuple[s
     return phase, missing_evidence(phase, ledger) if phase else ()
 
 
-def _speaks(heard: Heard, evidence: Evidence, decision: Decision) -> bool:
-    """A claim without proof is always sent back. A mere report only where work was under way that nothing will wake:
+def _speaks(heard: Heard, evidence: Evidence, found: Stop, decision: Decision) -> bool:
+    """A claim without proof is sent back, but not who says plainly that it was not checked: a person reads it next.
 
-    in a conversation a person answers next, and a task in the background calls the agent back by itself.
+    A mere report is sent back only where work was under way that nothing will wake: in a conversation a person answers
+    next, and a task in the background calls the agent back by itself.
     """
     if decision.reason is Reason.COMPLETION_REJECTED:
-        return True
+        return not found.honest
     return evidence.ledger.calls > evidence.first_call and not heard.background
 
 
