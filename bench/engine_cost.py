@@ -129,6 +129,7 @@ def postgres(folder: Path) -> Iterator[PostgresServer | None]:
         yield None
         return
     folder.mkdir()
+    folder.parent.chmod(0o755)  # root starts it as another user, who has to get there
     with PostgresServer(binaries, folder) as server:
         yield server
 

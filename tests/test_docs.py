@@ -42,11 +42,22 @@ def test_every_command_and_option_is_documented() -> None:
         commands |= {f"{name} {under}": each for under, each in getattr(command, "commands", {}).items()}
     assert set(commands) >= {"audit", "decide", "demo", "db status", "events follow", "worker", "doctor"}
     assert [name for name in commands if f"## `touchline {name}" not in page] == []
-    for name, command in {"": top, **commands}.items():
-        for parameter in command.params:
-            for option in parameter.opts:
-                if option.startswith("--"):
-                    assert f"`{option}" in page or f"`touchline {option}" in page, f"{name} {option}"
+    lacking = [
+        f"{name} {option}"
+        for name, command in commands.items()
+        for parameter in command.params
+        for option in parameter.opts
+        if option.startswith("--") and f"`{option}" not in _section(page, name)
+    ]
+    assert lacking == []
+    assert [o for each in top.params for o in each.opts if o.startswith("--") and f"touchline {o}" not in page] == []
+
+
+def _section(page: str, command: str) -> str:
+    """What the page says under a command's own heading, and above it where the heading of its group does."""
+    parts = re.split(r"^##+ `touchline ", page, flags=re.MULTILINE)
+    wanted = {command, command.partition(" ")[0]}
+    return "\n".join(part for part in parts[1:] if re.split(r"[`\[ ](?=[A-Z`\[]|$)|`", part, maxsplit=1)[0] in wanted)
 
 
 def test_every_exit_code_is_documented() -> None:

@@ -18,6 +18,7 @@ from tests.cli.command import environment, touchline
         ("touchline config explain hooks.", ["hooks.cap"]),
         ("touchline config show --or", ["--origin"]),
         ("touchline ini", ["init"]),
+        ("touchline hook install c", ["claude", "codex"]),
         ("touchline init --for", ["--force"]),
     ],
 )
@@ -25,6 +26,12 @@ def test_bash_is_told_what_may_come_next(line: str, offered: list[str]) -> None:
     told = touchline(_TOUCHLINE_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(line.split()) - 1))
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.split() == offered
+
+
+@pytest.mark.parametrize(("shell", "line"), [("zsh", "compdef"), ("fish", "complete --command touchline")])
+def test_other_shells_get_their_lines(shell: str, line: str) -> None:
+    told = touchline(_TOUCHLINE_COMPLETE=f"source_{shell}")
+    assert (told.returncode, line in told.stdout) == (0, True), told.stdout
 
 
 def test_a_real_bash_completes(tmp_path: Path) -> None:

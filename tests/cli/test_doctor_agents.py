@@ -16,6 +16,7 @@ from tests.cli.test_doctor import by_id, program
 from touchline.cli.agent_checks import check_sandbox, with_known_faults
 from touchline.cli.session_checks import check_leftovers, check_sessions
 from touchline.cli.settings_checks import check_hooks, check_model
+from touchline.hooks.memory import note
 from touchline.store.checked import ok
 from touchline.store.place import Place
 
@@ -113,9 +114,13 @@ def test_the_sandbox_says_what_is_missing(tmp_path: Path) -> None:
 def test_hooks_are_told_and_broken_ones_a_warning(person: Person) -> None:
     env = {**os.environ, "HOME": str(person.home)}
     env.pop("CLAUDE_CONFIG_DIR", None)
+    env.pop("XDG_STATE_HOME", None)
     assert "not installed" in check_hooks(env, person.root).found
     person.run("hook", "install", "claude", "--yes")
     assert check_hooks(env, person.root).found == "claude (project)"
+    note(env, "hook claude let the agent go on: no such luck")
+    found = check_hooks(env, person.root)
+    assert (found.result, "no such luck" in found.found) == ("warning", True)
     settings = person.root / ".claude" / "settings.json"
     settings.write_text("{broken")
     found = check_hooks(env, person.root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,14 +137,31 @@ def test_ctrl_c_twice_ends_at_once_and_loses_nothing(own: Desk) -> None:
         run.interrupt()
         run.interrupt()
         assert run.code() == 130
-        assert "sessions resume" in run.said()
+        told = re.search(r"touchline (sessions) (resume) (\S+)", run.said())
     assert own.alive() == []
-    (session,) = own.sessions()
-    if session["status"] == "running":  # at once means that nobody waited for it
-        own.done("sessions", "stop", session["session"])
-    assert own.sessions()[0]["status"] == "stopped"
-    done = own.done("sessions", "resume", session["session"])
+    assert told, "it says how to go on"
+    done = own.done(*told.groups())
     assert "Accepted" in done.stdout
+
+
+def test_a_killed_run_can_be_resumed_with_a_word(own: Desk) -> None:
+    with own.running(*own.task(LONG)) as run:
+        run.until("$ sleep 600")
+        run.process.kill()
+        run.process.wait()
+    (session,) = own.sessions()
+    done = own.done("sessions", "resume", session["session"], "Please be quick.")
+    assert "Accepted" in done.stdout
+    assert own.alive() == []
+
+
+def test_what_another_process_runs_is_not_resumed_beside_it(own: Desk) -> None:
+    with own.running(*own.task(LONG)) as run:
+        run.until("$ sleep 600")
+        (session,) = own.sessions()
+        assert "is running" in own.done("sessions", "resume", session["session"], code=2).stderr
+        run.interrupt()
+        assert run.code() == 130
 
 
 def test_a_killed_run_goes_on_where_it_was(own: Desk) -> None:

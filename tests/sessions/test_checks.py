@@ -42,6 +42,14 @@ def test_a_failing_check_refuses_the_completion_and_coaching_names_it(house: Hou
     assert [each["verified"] for each in story.of("check.run")] == [False, True]
 
 
+def test_the_agent_is_told_what_the_check_printed(house: House) -> None:
+    story = house.run(SAYS_SO, check="test -e ok || { echo 'the file ok is not there'; exit 1; }")
+    assert story.actions == ["continue:completion_rejected", "deliver:completed"], story.told()
+    assert story.turns[1].prompt.endswith("printed when Touchline ran it:\nthe file ok is not there")
+    (coached,) = story.of("coaching.sent")
+    assert coached["text"] == story.turns[1].prompt
+
+
 @pytest.mark.parametrize(
     ("check", "seconds", "words"),
     [

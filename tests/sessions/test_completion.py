@@ -59,6 +59,8 @@ def test_a_completion_with_evidence_is_delivered_once_with_its_commits(house: Ho
     shown = subprocess.run(["git", "show", f"{ref}:app.py"], cwd=house.repo, capture_output=True, text=True, check=True)
     assert "def add" in shown.stdout
     assert session.head_commit == session.result["changes"]["commit"]
+    said = subprocess.run(["git", "log", "-1", "--format=%B", ref], cwd=house.repo, capture_output=True, text=True)
+    assert said.stdout.strip() == "Write the sum function.\n\nWork that the agent left uncommitted."
     assert not (house.repo / "app.py").exists(), "the person's own files are not touched"
 
 
@@ -95,6 +97,28 @@ def test_a_contradicted_claim_is_refused_and_the_message_names_the_call(house: H
     assert "call 1" in message
     assert "1 failed" in message
     assert story.session.delivery == "accepted"
+
+
+NEVER_DONE = """
+turns:
+  - calls:
+      - {shell: python3 -c "import unittest"}
+  - text: "I fixed add() in app.py and created `docs/usage.md`. Verified."
+  - heard: "no file was changed"
+    text: "You are right, nothing is changed yet. I could not find add() anywhere. Which file is meant?"
+"""
+
+
+def test_work_that_was_never_done_is_not_accepted(house: House) -> None:
+    story = house.run(NEVER_DONE, task="Fix add() in app.py")
+    assert story.actions == ["continue:completion_rejected", "ask:question"], story.told()
+    assert "docs/usage.md" in story.decisions[0].message
+
+
+def test_who_may_only_read_is_not_blamed_for_changing_nothing(house: House) -> None:
+    script = 'turns:\n  - {text: "I wrote the plan for the move: first the parser, then its tests."}\n'
+    story = house.run(script, task="Write a plan for the move", read_only=True)
+    assert "no file was changed" not in str(story.decisions[0].message), story.told()
 
 
 def test_the_cap_ends_an_agent_that_only_announces(house: House) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_missing_token_is_nudged_for_and_the_usage_of_both_turns_is_paid(house
 
 @pytest.mark.parametrize(
     ("answer", "wrong"),
-    [(OUTSIDE, "missing"), (NOWHERE, "missing"), (LINKED, "missing")],
+    [(OUTSIDE, "outside"), (NOWHERE, "not_found"), (LINKED, "outside")],
     ids=["outside", "nowhere", "link"],
 )
 def test_a_nudge_that_names_a_wrong_path_is_refused(house: House, answer: str, wrong: str) -> None:
@@ -71,7 +72,10 @@ def test_a_nudge_that_names_a_wrong_path_is_refused(house: House, answer: str, w
     assert story.actions[:2] == ["nudge:contract_nudge", "retry:contract_retry"], story.told()
     assert story.session.delivery == "unresolved"
     assert story.session.result["recovered_by"] == ""
-    assert f"plan_path ({wrong})" in story.decisions[1].message
+    words = story.decisions[1].message
+    assert "plan_path (missing; asked for it, " in words
+    assert f" was given: {wrong})" in words
+    assert "plan_path" in "".join(story.session.result["missing"]), "and what is open at the end is named"
 
 
 def test_a_failed_nudge_leaves_the_first_result_untouched(house: House) -> None:
@@ -119,10 +123,15 @@ conversations:
       - calls: [{{write: "${{workspace}}/plan.md", content: "# A better plan"}}, {{shell: python3 -m unittest -q}}]
       - text: "The plan is written and the tests pass: 1 test, OK.\\nplan_path = ${{workspace}}/plan.md\\n${{marker}}"
   - name: first
+    find: {{marker: "(TASK-COMPLETE-[0-9a-f]+)"}}
     {WORK.replace(chr(10), chr(10) + "    ")}
-      - {{heard: Reply with these lines only, text: I have nothing to add.}}
+      - {{heard: Reply with these lines only, calls: [{{write: "${{workspace}}/seen.txt", content: "${{marker}}"}}]}}
+      - {{text: I have nothing to add.}}
 """
     story = house.run(text, task="Write a plan.", contract=CONTRACT)
     assert story.actions == ["nudge:contract_nudge", "retry:contract_retry", "deliver:completed"], story.told()
     assert story.turns[2].cli_session_id != story.turns[0].cli_session_id
     assert story.session.delivery == "accepted"
+    first = (Path(story.session.workspace) / "seen.txt").read_text()
+    assert first.startswith("TASK-COMPLETE-")
+    assert story.session.marker != first, "a marker that the last attempt left in a file completes nothing"

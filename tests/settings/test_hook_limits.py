@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.hooks.test_hook_process import Agent
+from tests.hooks.agent import Agent
 
 pytestmark = pytest.mark.timeout(60)
 CLAIMS = ("It should work now.", "I fixed it.", "All tests pass.", "I pushed it.")

@@ -36,6 +36,7 @@ def test_what_is_guarded() -> None:
         "judge.model",
         "agents.NAME.flags",
         "agents.NAME.environment",
+        "agents.NAME.plugins",
         "build.may_install",
         *(f"checks.{each.short}" for each in keys().values() if each.section == "checks"),
     }

@@ -58,6 +58,7 @@ class Claude:
         max_turns=True,
         cost=True,
         preset=True,
+        plugins=True,
     )
 
     def find(self, env: Mapping[str, str]) -> Found | None:

@@ -38,6 +38,8 @@ class Abilities:
     """It tells what a turn cost."""
     preset: bool = False
     """It takes the id of a new session from us (`Request.new_session`)."""
+    plugins: bool = False
+    """It loads plug-ins from folders that are named to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

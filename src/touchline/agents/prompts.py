@@ -15,7 +15,7 @@ from touchline.errors import DataFileError, InputError
 from touchline.supervision.contract import Contract, Token
 
 _DATA = Path(__file__).with_name("prompts.toml")
-_BLOCKS = ("working_directory", "read_only", "folders", "tokens", "marker")
+_BLOCKS = ("working_directory", "submodules", "read_only", "folders", "tokens", "marker")
 
 
 def new_marker() -> str:
@@ -36,6 +36,13 @@ def with_skill(prompt: str, skill: str | None) -> str:
 def with_working_directory(prompt: str, workspace: Path) -> str:
     """Says where to work: an agent that finds another checkout of the project would else edit that."""
     return _joined(prompt, _words()["working_directory"].format(workspace=workspace))
+
+
+def with_submodules(prompt: str, submodules: Sequence[str]) -> str:
+    """Says which folders are empty, and why: an agent would else look for what is wrong."""
+    if not submodules:
+        return prompt
+    return _joined(prompt, _words()["submodules"].format(submodules=", ".join(submodules)))
 
 
 def with_folders(prompt: str, folders: Sequence[Path]) -> str:
@@ -69,6 +76,7 @@ def prepared(
     prompt: str,
     *,
     workspace: Path,
+    submodules: Sequence[str] = (),
     folders: Sequence[Path] = (),
     skill: str | None = None,
     read_only: bool = False,
@@ -76,7 +84,7 @@ def prepared(
 ) -> str:
     """A task's first prompt with everything added. Later prompts of the session go as they are."""
     prompt = with_working_directory(with_skill(prompt, skill), workspace)
-    prompt = with_folders(prompt, folders)
+    prompt = with_folders(with_submodules(prompt, submodules), folders)
     if read_only:
         prompt = with_read_only(prompt)
     return with_completion(prompt, contract)

@@ -77,6 +77,7 @@ def run(arguments: list[str]) -> None:
             else:
                 print_version()
         case ["decide"]:
+            _know_own_words()
             # Programs run it at every stop, and there is nothing to parse: the command-line library is not needed.
             from touchline.cli.decide import decide
 
@@ -85,9 +86,16 @@ def run(arguments: list[str]) -> None:
             _run_command(arguments)
 
 
+def _know_own_words() -> None:
+    from touchline.supervision.own_words import look_in_settings
+
+    look_in_settings(os.environ)
+
+
 def _run_command(arguments: list[str]) -> NoReturn:
     from touchline.cli.loading import root
 
+    _know_own_words()
     root()(arguments, prog_name="touchline")
     raise SystemExit(Exit.DONE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from touchline.store.database import Database
 
 SCHEMA = "touchline.run/1"
-_RECORD = "workspace.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +32,7 @@ class Result:
     """What applying its work would do; None when there is nothing to apply, or it cannot be worked out."""
     proposal_error: str = ""
     unsaved: tuple[str, ...] = ()
+    submodules: tuple[str, ...] = ()
     """Files that the user had not committed when it began: they were not part of it."""
     runs: tuple[Mapping[str, Any], ...] = ()
     """Test runs, oldest first: the agent's own, and Touchline's check."""
@@ -74,12 +73,14 @@ def result_of(database: Database, record: SessionRecord, *, workspaces: Path | N
         decisions = decisions_of_session(connection, record.id)
         turns = turns_of_session(connection, record.id)
     proposal, error = _proposal(record)
+    unsaved, submodules = _left_out(record, workspaces)
     return Result(
         record=record,
         question=question,
         proposal=proposal,
         proposal_error=error,
-        unsaved=_unsaved(record, workspaces),
+        unsaved=unsaved,
+        submodules=submodules,
         runs=tuple(_runs(decisions)),
         coached={
             "coached": sum(turn.kind == "continue" for turn in turns),
@@ -121,6 +122,8 @@ def run_words(run: Mapping[str, Any], *, last: int | None = None) -> str:
     counts = ", ".join(f"{run[name]} {name}" for name in ("failed", "passed", "skipped") if run.get(name))
     first = run.get("call")
     calls = f"call {first}" if last in (None, first) else f"calls {first} to {last}"
+    if run.get("own"):
+        calls = "run by Touchline"
     return f"{run.get('runner') or 'tests'}: {counts or run.get('outcome', '')} ({calls})"
 
 
@@ -129,7 +132,7 @@ def runs_words(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     groups: list[list[Mapping[str, Any]]] = []
     for run in runs:
         if groups and all(
-            groups[-1][0].get(name) == run.get(name) for name in ("runner", "outcome", "passed", "failed")
+            groups[-1][0].get(name) == run.get(name) for name in ("runner", "outcome", "passed", "failed", "own")
         ):
             groups[-1].append(run)
         else:
@@ -165,7 +168,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "changes": dict(result.changes),
         "risks": [{"path": r.path, "kind": r.kind, "why": r.why} for r in proposal.risks] if proposal else [],
         "applies_by": proposal.how if proposal else None,
-        "not_part_of_it": list(result.unsaved),
+        "not_part_of_it": [*result.unsaved, *(f"{each} (submodule)" for each in result.submodules)],
         "spent": dict(record.spent),
         "next": next_step(result) or None,
         "exit_code": int(result.exit),
@@ -184,16 +187,12 @@ def _proposal(record: SessionRecord) -> tuple[Proposal | None, str]:
     return found, ""
 
 
-def _unsaved(record: SessionRecord, workspaces: Path | None) -> tuple[str, ...]:
-    """As the clone's own record says it, which lies beside the clone and out of the agent's reach."""
+def _left_out(record: SessionRecord, workspaces: Path | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from touchline.agents.workspaces.clone import left_out_of
+
     if not record.workspace:
-        return ()
-    folder = workspaces / record.id if workspaces is not None else Path(record.workspace).parent
-    try:
-        kept = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        return tuple(f"{each['path']} ({each['how']})" for each in kept["unsaved"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+        return (), ()
+    return left_out_of(workspaces / record.id if workspaces is not None else Path(record.workspace).parent)
 
 
 def _reminders(database: Database, id: str) -> int:

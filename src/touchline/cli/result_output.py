@@ -96,7 +96,10 @@ def _evidence(result: Result) -> list[str]:
         runs = result.evidence.get("after_last_edit") or []
         last = runs[-1] if runs else None
         if last is not None:
-            found.append(f"`{one_line(str(last['command']), 100)}` after the last edit: exit code {last['exit_code']}")
+            code = last["exit_code"]
+            ended = f"exit code {code}" if code is not None else "failed" if last["failed"] else "no error"
+            when = " after the last edit" if result.evidence.get("last_edit") is not None else ""
+            found.append(f"`{one_line(str(last['command']), 100)}`{when}: {ended}")
         elif result.record.delivery and result.evidence.get("files_in_all"):
             found.append("nothing was run after the last edit")
     return found
@@ -155,7 +158,8 @@ def _print_changes(out: Console, result: Result) -> None:
             out.print(text(f"The changes cannot be shown: {result.proposal_error}", "red"))
         for each in changes.get("leftovers", ()):
             out.print(text(f"  ! {one_line(str(each), 300)}", "yellow"))
-    if result.unsaved:
-        shown = ", ".join(one_line(each, 80) for each in result.unsaved[:_FILES])
-        more = f" and {len(result.unsaved) - _FILES} more" if len(result.unsaved) > _FILES else ""
-        out.print(text(f"Not part of it, because you had not committed it: {shown}{more}", "dim"))
+    for each, because in ((result.unsaved, "you had not committed it"), (result.submodules, "it is a submodule")):
+        if each:
+            shown = ", ".join(one_line(name, 80) for name in each[:_FILES])
+            more = f" and {len(each) - _FILES} more" if len(each) > _FILES else ""
+            out.print(text(f"Not part of it, because {because}: {shown}{more}", "dim"))

@@ -21,8 +21,11 @@ def run(
         str, typer.Option("--model", metavar="NAME", help="Which model. Default: the agent's own choice.")
     ] = "",
     check: Annotated[
-        str,
+        str | None,
         typer.Option("--check", metavar="CMD", help="Touchline runs it itself whenever the agent says it is done."),
+    ] = None,
+    skill: Annotated[
+        str, typer.Option("--skill", metavar="NAME", help="One of the agent's own skills, called with the task.")
     ] = "",
     plan: Annotated[
         Path | None, typer.Option("--plan", metavar="FILE", help="The plan; its success criteria are asked for.")
@@ -95,6 +98,7 @@ def run(
             agent=agent,
             model=model,
             check=check,
+            skill=skill,
             plan=plan,
             phase=phase,
             contract=contract,

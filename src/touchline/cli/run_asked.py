@@ -28,7 +28,8 @@ class Given:
     task: str
     agent: str = ""
     model: str = ""
-    check: str = ""
+    check: str | None = None
+    skill: str = ""
     plan: Path | None = None
     phase: str = ""
     contract: Path | None = None
@@ -52,6 +53,8 @@ def asked_of(given: Given, env: Mapping[str, str] | None = None) -> Asked:
 
     env = os.environ if env is None else env
     _require_positive(given)
+    if given.check is not None and not given.check.strip():
+        raise InputError("--check: the command is empty.", hint="Name a command, or leave the option out.")
     repository = _repository(given.repository, env)
     settings = settings_for({"run.check": given.check or None}, env, given.repository.resolve(), Path.home())
     if settings.notice:
@@ -64,7 +67,7 @@ def asked_of(given: Given, env: Mapping[str, str] | None = None) -> Asked:
         **usual
         | {
             "model": given.model or usual["model"],
-            "check": given.check or usual["check"],
+            "check": usual["check"] if given.check is None else given.check,
             "usd": given.budget_usd or usual["usd"],
             "turns": given.max_turns or usual["turns"],
             "tokens": given.max_tokens or usual["tokens"],
@@ -75,6 +78,7 @@ def asked_of(given: Given, env: Mapping[str, str] | None = None) -> Asked:
         repository=str(given.repository.resolve()),
         plan=_plan(given.plan, repository),
         phase=given.phase or None,
+        skill=given.skill or None,
         contract=_contract(given.contract),
         read_only=given.read_only,
         reviewer="architect" if settings.judge.model else None,
@@ -182,10 +186,14 @@ def _folder(path: Path) -> str:
 
 
 def _require_confinement(asked: Asked, env: Mapping[str, str]) -> None:
-    """The level is chosen when the session is prepared; whether there is one is told now."""
+    """The level is chosen when the session is prepared; whether there is one, and what cannot be had, is told now."""
     from touchline.agents import sandbox
     from touchline.agents.registry import driver_named
 
     abilities = driver_named(cast(str, asked.agent)).abilities
+    for name, able in (("plugins", abilities.plugins), ("requests", abilities.max_turns)):
+        if getattr(asked, name) and not able:
+            setting = f"agents.{asked.agent}.{name}"
+            raise InputError(f"{setting} is set, which {asked.agent} cannot do.", hint="Take it out of the settings.")
     probed, checked = sandbox.probe(env), bool(asked.check)
     sandbox.choose(asked.sandbox, probed, abilities, read_only=asked.read_only, checked=checked)

@@ -37,6 +37,7 @@ def resumed(place: Place, name: str, message: str, *, as_json: bool, wait: bool)
         return resume_session(post.engine, post.database, found(post, name), message, by=who())
 
     require(place)
+    _settle(place, name)
     if wait:
         return accompany(place, begin, as_json=as_json)
     with Post(place, purpose=purpose(), drive=False) as post:
@@ -73,6 +74,14 @@ def stopped(place: Place, name: str, *, as_json: bool) -> int:
     else:
         say(f"It was told to stop {_STOP_SECONDS:.0f} s ago and is still {record.status}.")
     return Exit.DONE if record.ended else Exit.FOUND
+
+
+def _settle(place: Place, name: str) -> None:
+    """What was torn off, by a second Ctrl-C or a crash, is running in name only: it is stopped first, to go on then."""
+    with Post(place, purpose=purpose(), drive=False) as post:
+        record = _record(post.database, name)
+        if record.status in ("starting", "running"):
+            _stop_unattended(post, record)
 
 
 def _stop_unattended(post: Post, record: SessionRecord) -> None:

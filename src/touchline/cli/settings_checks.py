@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from touchline.settings.folders import git_root, project_file, user_file
 from touchline.settings.loading import Found, find_settings
 from touchline.settings.settings import Settings
 from touchline.store.checked import Checked, ok, problem, warning
+
+FAULT_DAYS = 7
+"""Faults of hooks that are older are history."""
 
 
 def check_settings(env: Mapping[str, str], folder: Path, home: Path) -> Iterator[Checked]:
@@ -27,6 +32,7 @@ def check_settings(env: Mapping[str, str], folder: Path, home: Path) -> Iterator
         return
     if found is None:
         return
+    yield check_words(env, home)
     yield check_variables(found)
     yield check_trust(found)
     yield check_named_agents(found.settings)
@@ -43,6 +49,21 @@ def check_file(name: str, path: Path | None) -> Checked:
     except SettingsError as error:
         return problem(check, error.message, fix=error.hint)
     return ok(check, f"{path}, {count} set" if file is not None else f"{path} is not there; defaults hold")
+
+
+def check_words(env: Mapping[str, str], home: Path) -> Checked:
+    """The person's own words for the coach, and their own phases."""
+    from touchline.supervision import own_words
+    from touchline.supervision.data_files import data_text
+
+    folder = user_file(env, home).parent
+    there = [name for name in own_words.NAMES if (folder / name).is_file()]
+    try:
+        for name in there:
+            own_words.laid_over(name, tomllib.loads(data_text(name)), str(folder / name))
+    except SettingsError as error:
+        return problem("settings.words", error.message, fix=error.hint)
+    return ok("settings.words", f"{', '.join(there)} in {folder}" if there else "those that come with Touchline")
 
 
 def check_variables(found: Found) -> Checked:
@@ -118,4 +139,23 @@ def check_hooks(env: Mapping[str, str], folder: Path) -> Checked:
         option = "" if first.level == "project" else f" --{first.level}"
         return warning("hooks", "; ".join(broken), fix=f"touchline hook install {first.agent}{option}")
     places = ", ".join(f"{one.agent} ({one.level})" for one in found)
+    if places and (fault := _last_fault(env)):
+        log = "hooks.log in Touchline's state folder has the others; the agent went on each time."
+        return warning("hooks", f"{places}; the last fault: {fault}", fix=log)
     return ok("hooks", places or "not installed; the coach in interactive agents: touchline hook install claude")
+
+
+def _last_fault(env: Mapping[str, str]) -> str:
+    """The newest line of the hooks' log, where it is of the last days."""
+    from touchline.hooks.memory import state_folder
+
+    log = Path(state_folder(env)) / "hooks.log"
+    try:
+        if time.time() - log.stat().st_mtime > FAULT_DAYS * 86_400:
+            return ""
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - 4_000))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return lines[-1][:300] if lines else ""

@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from touchline.agents.prompts import new_marker
 from touchline.questions.asking import ask_person
 from touchline.questions.question import NewQuestion
 from touchline.sessions.delivering import deliver
@@ -74,6 +75,8 @@ def go_on(connection: sa.Connection, id: str, number: int, judged: Mapping[str, 
         failures=judged["failures"],
         nudged=state.nudged,
         continuations=int(judged["work"].get("continuations", 0)),
+        # A new conversation gets a marker of its own: the old one may stand in files that the last attempt left.
+        marker=new_marker() if order.fresh and record.marker else record.marker,
     )
     _decided(connection, record, number, judged, more)
     fault_point("session.acting")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
 from touchline.agents.port import Level
+from touchline.agents.prompts import with_skill
 from touchline.errors import InputError
 from touchline.sessions.contracts import contract_of
 from touchline.supervision.budgets import Budget
@@ -68,6 +69,12 @@ class Asked:
     """Names of variables that the agent gets besides the allowed ones; never their values."""
     flags: tuple[str, ...] = ()
     """More arguments for the CLI."""
+    plugins: tuple[str, ...] = ()
+    """Folders of plug-ins that the CLI loads."""
+    requests: int | None = None
+    """Most requests to the model within one turn, where the CLI can limit them."""
+    skill: str | None = None
+    """One of the CLI's own skills, called with the task (`/name` before it)."""
     channel: str = "terminal"
     """How the result is delivered."""
     destination: str = ""
@@ -91,6 +98,7 @@ class Asked:
         if self.check is not None and not self.check.strip():
             raise InputError("The check is empty.", hint="Name a command, or leave it out.")
         contract_of(self.contract)
+        with_skill("", self.skill)
 
     @property
     def budget(self) -> Budget:
@@ -98,7 +106,9 @@ class Asked:
 
     @property
     def in_phase(self) -> Phase | None:
-        return phase_of(self.task, self.phase)
+        """The phase, as far as it can be met: the agent's clone has no remote, so no pull request comes out of it."""
+        found = phase_of(self.task, self.phase)
+        return None if found is None else found.without("pull_request")
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; what is at its default is left out."""

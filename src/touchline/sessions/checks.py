@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from touchline.agents.port import Level
+from touchline.supervision.claim_check import short_command
 from touchline.supervision.commands import plan_of
 from touchline.supervision.evidence import Command, CommandKind, Ledger, TestRun
 from touchline.supervision.testruns import counts_of, outcome_of
 
 _TAIL = 4_000
 _READ = 200_000
+_LINES_TOLD, _CHARS_TOLD = 25, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,11 @@ class CheckRun:
     def missing(self) -> str:
         """What a completion lacks when the check did not pass."""
         return f"a pass of `{self.command}`, which Touchline runs itself ({self.why()})"
+
+    def end_of_output(self) -> str:
+        """The last lines that it wrote, for an agent: enough to see what failed, not a log."""
+        lines = self.tail.strip("\n").splitlines()[-_LINES_TOLD:]
+        return "\n".join(lines)[-_CHARS_TOLD:].strip()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -132,9 +139,11 @@ def with_check(ledger: Ledger, run: CheckRun | None) -> Ledger:
         return ledger
     call = ledger.calls
     kinds: frozenset[CommandKind] = frozenset((*plan_of(run.command).kinds, "test"))
-    command = Command(text=run.command, call=call, kinds=kinds, exit_code=run.exit_code, failed=not run.verified)
+    command = Command(
+        text=run.command, call=call, kinds=kinds, exit_code=run.exit_code, failed=not run.verified, own=True
+    )
     tests = TestRun(
-        runner=run.runner or "check",
+        runner=run.runner or short_command(run.command),
         call=call,
         passed=run.passed,
         failed=run.failed,
@@ -142,6 +151,7 @@ def with_check(ledger: Ledger, run: CheckRun | None) -> Ledger:
         collected=run.collected,
         exit_code=run.exit_code,
         outcome=run.outcome,
+        own=True,
     )
     return replace(ledger, calls=call + 1, commands=(*ledger.commands, command), test_runs=(*ledger.test_runs, tests))
 

@@ -61,7 +61,8 @@ def collect_work(room: Room, id: str) -> dict[str, Any]:
         return {}
     try:
         workspace = clone.prepare(Path(record.repository), folder=room.workspaces, name=id, env=room.env)
-        found = collect(workspace, level=cast(Level, record.sandbox), env=room.env, records=room.records)
+        level = cast(Level, record.sandbox)
+        found = collect(workspace, level=level, env=room.env, records=room.records, task=record.asked.task)
     except TouchlineError as error:
         return {"error": str(error)}
     fault_point("session.collected")

@@ -61,7 +61,7 @@ def shown(ledger: Ledger, stop: Stop, check: CheckRun | None) -> dict[str, Any]:
         "files": files[:_SHOWN],
         "files_in_all": len(files),
         "last_edit": ledger.last_edit,
-        "verified_after_last_edit": ledger.verified_after_last_edit,
+        "verified_after_last_edit": None if ledger.last_edit is None else ledger.verified_after_last_edit,
         "after_last_edit": [
             {"call": c.call, "command": c.text[:200], "exit_code": c.exit_code, "failed": c.failed}
             for c in ledger.after_last_edit[-5:]
@@ -105,4 +105,5 @@ def _run(run: TestRun) -> dict[str, Any]:
         "failed": run.failed,
         "skipped": run.skipped,
         "collected": run.collected,
+        "own": run.own,
     }

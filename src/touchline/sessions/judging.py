@@ -29,6 +29,7 @@ from touchline.sessions.reviewing import may_review
 from touchline.sessions.room import Room
 from touchline.sessions.spending import spending_of
 from touchline.sessions.state import counters_of, thrash_from_json, work_of
+from touchline.sessions.texts import text
 from touchline.sessions.wanted import Unwanted
 from touchline.sessions.watching import BUDGET, LOOP
 from touchline.store.append import append
@@ -105,6 +106,9 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
     driver, limits = room.driver(session.agent), room.limits
     work_turn = next(turn for turn in reversed(turns) if turn.kind != "nudge" or turn.number == 1)
     evidence = evidence_of(driver, session, room.of(id), turns, judged=work_turn.number)
+    if session.asked.read_only:
+        # Who may change nothing is not blamed for it.
+        evidence = replace(evidence, ledger=replace(evidence.ledger, watched=False))
     ended = _ended(turns[-1], session, turns)
     reported = reported_by(session, evidence, limits=limits)
     if turns[-1].kind == "nudge" and ended is not Ended.LIMIT:
@@ -132,7 +136,7 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
         )
     wandering = wandering_in(evidence, stop, limits)
     situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered, wandering=wandering)
-    decision = _not_in_silence(decide(situation, limits=limits), situation)
+    decision = _not_in_silence(_with_output(decide(situation, limits=limits), check), situation)
     return _judged(decision, situation, reported, check, session, evidence, limits=limits).to_json()
 
 
@@ -187,7 +191,9 @@ def _stop(
         return stop
     if not check.verified and stop.kind is Kind.STATUS:
         # The contract says that it is complete, whatever the prose sounds like; the check says that it is not.
-        stop = replace(stop, kind=Kind.COMPLETION, rejected=("phase_evidence_missing",), missing=missing)
+        stop = replace(
+            stop, kind=Kind.COMPLETION, rejected=("phase_evidence_missing",), missing=missing, lacking=missing
+        )
     # A check of our own ranks above words that can be read in more than one way.
     return replace(stop, confidence=1.0)
 
@@ -254,6 +260,16 @@ def _situation(
         thrash=thrash,
         work=work,
     )
+
+
+def _with_output(decision: Decision, check: CheckRun | None) -> Decision:
+    """What our own run of the check printed is known to us alone: an agent that is sent back for it is told."""
+    if decision.action is not Action.CONTINUE or decision.coaching is None or check is None or check.verified:
+        return decision
+    if not (printed := check.end_of_output()):
+        return decision
+    message = f"{decision.message}\n\n{text('check_output', command=check.command, output=printed)}"
+    return replace(decision, message=message, coaching=replace(decision.coaching, text=message))
 
 
 def _not_in_silence(decision: Decision, situation: Situation) -> Decision:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from touchline.agents.prompts import prepared
+from touchline.agents.workspaces.clone import left_out_of
 from touchline.sessions.plans import with_plan
 from touchline.sessions.records import SessionRecord, TurnRecord
 from touchline.sessions.spending import spending_of
@@ -40,7 +41,9 @@ def prompt_of(session: SessionRecord, order: Order, contract: Contract | None, *
         return prepared(
             with_plan(task, session),
             workspace=Path(session.workspace),
+            submodules=left_out_of(Path(session.workspace).parent)[1],
             folders=tuple(map(Path, asked.folders)),
+            skill=asked.skill,
             read_only=asked.read_only,
             contract=contract,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,7 @@ def _texts() -> dict[str, str]:
 
 def text(name: str, **values: str) -> str:
     """One of them, filled in."""
-    words = _texts()[name].strip()
-    for key, value in values.items():
-        words = words.replace("{" + key + "}", value)
-    return words
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), _texts()[name].strip())
 
 
 def storable(words: str) -> str:

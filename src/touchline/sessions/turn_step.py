@@ -255,6 +255,8 @@ def _request(begun: _Begun) -> Request:
         read_only=asked.read_only,
         schema=contract.schema if contract is not None else None,
         folders=tuple(map(Path, asked.folders)),
+        plugins=tuple(map(Path, asked.plugins)),
+        max_requests=asked.requests,
         flags=asked.flags,
         settings=asked.settings,
     )

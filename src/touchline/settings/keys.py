@@ -110,8 +110,8 @@ def key_named(name: str) -> Key | None:
         kind=general.kind,
         guarded=general.guarded,
         lowers=general.lowers,
-        over=None,
-        most=None,
+        over=general.over,
+        most=general.most,
         variable=variable_for(name),
     )
 
@@ -136,7 +136,8 @@ def suggestion(name: str) -> str:
         return f"Did you mean {near}?"
     section = name.partition(".")[0]
     if section == AGENTS:
-        return "An agent has flags and environment: [agents.claude] flags = [...]"
+        known = ", ".join(each.short for each in keys().values() if each.section == f"{AGENTS}.{ANY_AGENT}")
+        return f"An agent has {known}: [agents.claude] flags = [...]"
     if section not in SECTIONS:
         close = nearest(section, SECTIONS)
         known = ", ".join(f"[{each}]" for each in SECTIONS)

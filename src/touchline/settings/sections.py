@@ -98,6 +98,10 @@ class AgentSection:
     """More arguments for the CLI."""
     environment: Annotated[tuple[str, ...], GUARDED] = ()
     """Names of variables that the agent gets besides the usual ones; never their values."""
+    plugins: Annotated[tuple[str, ...], GUARDED] = ()
+    """Folders of plug-ins that the CLI loads, where it has such (Claude Code)."""
+    requests: Annotated[int | None, Over(0)] = None
+    """Most requests to the model within one turn, where the CLI can limit them (Claude Code)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

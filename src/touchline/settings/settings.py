@@ -71,6 +71,8 @@ class Settings:
             "failures": self.thresholds.consecutive_failures,
             "flags": own.flags,
             "environment": own.environment,
+            "plugins": own.plugins,
+            "requests": own.requests,
         }
 
     def for_build(self, agent: str | None = None) -> dict[str, Any]:

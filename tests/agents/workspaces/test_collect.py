@@ -12,7 +12,7 @@ from tests.agents.workspaces.repositories import House
 from touchline.agents.port import Level
 from touchline.agents.workspaces.changes import changes_between
 from touchline.agents.workspaces.clone import Workspace
-from touchline.agents.workspaces.collect import Limits
+from touchline.agents.workspaces.collect import Limits, message_for
 from touchline.agents.workspaces.desk import desk
 from touchline.agents.workspaces.importing import take_in
 from touchline.agents.workspaces.repository import find_repository
@@ -255,3 +255,16 @@ def test_a_difference_tells_renames_binaries_and_odd_names(house: House) -> None
         "pic": ("added", "pic", None, None),
         "new\nline": ("added", "new\nline", 1, 0),
     }
+
+
+@pytest.mark.parametrize(
+    ("task", "subject"),
+    [
+        ("", "Work that the agent left uncommitted"),
+        ("\n  Fix the price\nand more\n", "Fix the price"),
+        ("word " * 40, "word " * 13 + "word…"),
+        ("x" * 200, "x" * 71 + "…"),
+    ],
+)
+def test_a_commit_is_named_after_its_task(task: str, subject: str) -> None:
+    assert message_for(task).splitlines()[0] == subject

@@ -146,6 +146,19 @@ def _start_of(found: Repository, base: str | None) -> str:
     raise WorkspaceError(f"{found.root} has no commit {base!r}.", hint="Look it up: git log --oneline")
 
 
+def left_out_of(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is not in the clone of this folder: uncommitted files, each with how it stands, and submodules.
+
+    As the clone's own record says it, which lies beside the clone and out of the agent's reach.
+    """
+    try:
+        kept = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        unsaved = tuple(f"{each['path']} ({each['how']})" for each in kept["unsaved"])
+        return unsaved, tuple(map(str, kept["submodules"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return (), ()
+
+
 def _submodules(found: Repository, commit: str) -> tuple[str, ...]:
     listed = found.git.run("ls-tree", "-r", "-z", "--full-tree", commit).parts()
     return tuple(entry.partition("\t")[2] for entry in listed if entry.startswith("160000 "))

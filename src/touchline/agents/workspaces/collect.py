@@ -28,6 +28,8 @@ _OUTBOX = "outbox"
 _CHECKED = (".gitmodules",)
 """Git looks into these when it checks a commit, and may refuse what they say."""
 _MESSAGE = "Work that the agent left uncommitted"
+_SUBJECT = 72
+"""Characters of a commit's first line, as git itself likes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,11 @@ def collect(
     env: Mapping[str, str],
     records: Path,
     limits: Limits | None = None,
+    task: str = "",
 ) -> Collected:
     """Bring the work of a clone, committed or not, into the user's repository. May be done again at any time.
+
+    What the agent did not commit becomes a commit that is named after the `task`.
 
     The agent must have ended. `WorkspaceError` when the work is over the limits or git finds it unsound; the clone
     stays as it is.
@@ -79,8 +84,18 @@ def collect(
     repository = find_repository(workspace.repository, env)
     if repository.commit(workspace.base) is None:
         raise WorkspaceError(f"{repository.root} no longer has the commit {workspace.base} that the run began with.")
-    found = _best(workspace, repository, level, env, records, limits)
+    found = _best(workspace, repository, level, env, records, limits, message_for(task))
     return _collected(workspace, repository, found, limits)
+
+
+def message_for(task: str) -> str:
+    """The message of the commit that holds what an agent did not commit itself."""
+    subject = next((line.strip() for line in task.splitlines() if line.strip()), "")
+    if not subject:
+        return _MESSAGE
+    if len(subject) > _SUBJECT:
+        subject = subject[: _SUBJECT - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"
+    return f"{subject}\n\n{_MESSAGE}."
 
 
 def _best(
@@ -90,6 +105,7 @@ def _best(
     env: Mapping[str, str],
     records: Path,
     limits: Limits,
+    message: str,
 ) -> dict[str, Any]:
     """Import all of the work; where git or we refuse it, the files without the history; or those that are sound."""
     tries = (
@@ -100,7 +116,9 @@ def _best(
     why = ""
     for commits, left_out, remark in tries:
         try:
-            found = _gathered(workspace, repository, level, env, records, limits, commits=commits, left_out=left_out)
+            found = _gathered(
+                workspace, repository, level, env, records, limits, message, commits=commits, left_out=left_out
+            )
             _import(workspace, repository, found, limits)
         except WorkspaceError as error:
             why, last = why or error.message, error
@@ -118,6 +136,7 @@ def _gathered(
     env: Mapping[str, str],
     records: Path,
     limits: Limits,
+    message: str,
     *,
     commits: bool,
     left_out: tuple[str, ...],
@@ -140,7 +159,7 @@ def _gathered(
         left_out=list(left_out),
         name=workspace.identity.name,
         email=workspace.identity.email,
-        message=_MESSAGE,
+        message=message,
         files=limits.files,
         file_bytes=limits.file_bytes,
         bundle_bytes=limits.bundle_bytes,
