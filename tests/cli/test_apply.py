@@ -16,7 +16,8 @@ from tests.cli.command import environment, made, said, touchline
 
 from touchline.sessions.asked import Asked
 from touchline.store.fault_points import FAULT_POINTS, VARIABLE
-from touchline.store.statuses import create_once
+from touchline.store.statuses import create_once, move
+from touchline.store.tables import sessions
 
 POINTS = [name for name in FAULT_POINTS if name.startswith("apply.")]
 
@@ -49,6 +50,8 @@ class Scene:
                 head_commit=self.commit,
                 asked=asked.to_json(),
             )
+            move(connection, "sessions", "session_1234", "running", reason="started")
+            move(connection, "sessions", "session_1234", "delivered", reason="completed", delivery="accepted")
 
     def apply(self, *options: str, **env: str) -> subprocess.CompletedProcess[str]:
         return touchline("apply", "session_1", "--database", self.url, *options, HOME=self.house.env["HOME"], **env)
@@ -109,6 +112,20 @@ def test_json(scene: Scene) -> None:
     assert (done["applied"], done["before"], done["after"]) == (True, scene.base, scene.commit)
 
 
+def test_work_that_was_not_accepted_is_not_taken_over_by_accident(scene: Scene) -> None:
+    with made(scene.url) as database, database.writing() as connection:
+        lacking = {"missing": ["a pass of `make test`"]}
+        values = {"delivery": "unresolved", "detail": "Sent back three times.", "result": lacking}
+        connection.execute(sessions.update().values(values))
+    assert scene.apply("--dry-run").stdout.splitlines()[-2:] == [
+        "This work was not accepted: Sent back three times.",
+        "  ! a pass of `make test`",
+    ]
+    told = said("apply", "session_1", "--database", scene.url, "--dry-run", HOME=scene.house.env["HOME"])
+    assert (told["accepted"], told["why"], told["missing"]) == (False, "Sent back three times.", lacking["missing"])
+    assert b"although it was not accepted? [y/N]" in asked(scene, "\n", 1)
+
+
 def test_a_branch_of_its_own_conflicts_and_files_in_the_way(scene: Scene) -> None:
     before = scene.state()
     done = scene.apply("--yes", "--branch", "try-it")
@@ -141,6 +158,12 @@ def test_unknown_runs_and_runs_without_work(scene: Scene) -> None:
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
 def test_asks_on_a_terminal_and_takes_no_for_an_answer(scene: Scene, answer: str, code: int) -> None:
     """Without an answer marked parts are not accepted."""
+    assert b"Apply to main, with 1 marked files?" in asked(scene, answer, code)
+    assert (scene.house.sh("git rev-parse HEAD") == scene.commit) == (code == 0)
+
+
+def asked(scene: Scene, answer: str, code: int) -> bytes:
+    """The question that is put on a terminal, and answered."""
     outside, inside = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "touchline", "apply", "session_1", "--database", scene.url],
@@ -151,13 +174,12 @@ def test_asks_on_a_terminal_and_takes_no_for_an_answer(scene: Scene, answer: str
     )
     os.close(inside)
     heard = b""
-    while b"?" not in heard:
+    while b"]:" not in heard:
         heard += os.read(outside, 1024)
     os.write(outside, answer.encode())
     assert process.wait(60) == code
     os.close(outside)
-    assert b"Apply to main, with 1 marked files?" in heard
-    assert (scene.house.sh("git rev-parse HEAD") == scene.commit) == (code == 0)
+    return heard
 
 
 @pytest.mark.parametrize("point", [*POINTS, "apply.written:3", "apply.written:5"])

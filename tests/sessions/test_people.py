@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 from tests.sessions.house import House, alive
 
 from touchline.errors import InputError, SessionError
 from touchline.sessions import wanted
 from touchline.sessions.asked import Asked
-from touchline.sessions.records import list_sessions, question_of_session, session_record
+from touchline.sessions.records import SessionRecord, list_sessions, question_of_session, session_record
 from touchline.sessions.starting import start_session
 from touchline.sessions.stopping import resume_session, stop_session
 
@@ -61,6 +65,61 @@ def test_stopped_in_the_middle_of_a_turn_it_leaves_no_process_and_goes_on_later(
     assert story.session.delivery == "accepted", story.told()
     assert story.turns[1].cli_session_id == story.turns[0].cli_session_id
     assert story.kinds == ["first", "resume"]
+
+
+def test_what_a_stopped_session_has_done_so_far_is_brought_home(house: House) -> None:
+    id = start_session(house.engine, house.database, house.ask(LONG))
+    house.until(id, lambda s: any(e["tool"] == "Bash" for e in s.of("agent.called")))
+    stop_session(house.engine, house.database, id)
+    session = house.rest(id).session
+    assert (session.status, in_commit(session, "begun")) == ("stopped", "started")
+
+
+def test_a_session_whose_clone_is_gone_goes_on_with_the_work_that_was_brought_home(house: House) -> None:
+    script = """
+turns:
+  - {calls: [{write: "${workspace}/app.py", content: "x = 1"}, {shell: python3 -m unittest -q}]}
+  - {text: "app.py is written. The tests pass: 1 test, OK."}
+  - {calls: [{shell: "cat app.py && echo 'y = 2' > more.py"}, {shell: python3 -m unittest -q}]}
+  - {text: "more.py is written. The tests pass: 1 test, OK."}
+"""
+    first = house.run(script).session
+    assert first.delivery == "accepted"
+    shutil.rmtree(Path(first.workspace).parent)
+    resume_session(house.engine, house.database, first.id, "and more.py, please")
+    story = house.until(first.id, lambda s: len(s.parcels) == 2)
+    again = house.rest(first.id).session
+    assert again.delivery == "accepted", story.told()
+    assert (in_commit(again, "app.py"), in_commit(again, "more.py")) == ("x = 1", "y = 2")
+    assert again.base_commit == first.base_commit
+    files = {each["path"] for each in again.result["changes"]["changed"]}
+    assert files == {"app.py", "more.py"}, "all of it can be applied, not only the last run's"
+
+
+def test_a_run_that_brings_nothing_home_leaves_what_an_earlier_one_brought(house: House) -> None:
+    script = """
+turns:
+  - {calls: [{write: "${workspace}/app.py", content: "x = 1"}, {shell: python3 -m unittest -q}]}
+  - {text: "app.py is written. The tests pass: 1 test, OK."}
+  - {text: "Yes: app.py is written, and the tests pass: 1 test, OK."}
+"""
+    first = house.run(script).session
+    (Path(first.workspace).parent / "workspace.json").unlink()
+    resume_session(house.engine, house.database, first.id, "is it done?")
+    story = house.until(first.id, lambda s: len(s.parcels) == 2)
+    again = house.rest(first.id).session
+    assert "is gone" in again.result["changes"]["error"], story.told()
+    assert again.head_commit == first.head_commit
+    assert in_commit(again, "app.py") == "x = 1"
+
+
+def in_commit(session: SessionRecord, path: str) -> str:
+    """What a file holds in the work that can be applied."""
+    ref = f"refs/touchline/{session.id}/head"
+    asked = ["git", "-C", session.repository, "rev-parse", "--verify", ref]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() == session.head_commit
+    asked = ["git", "-C", session.repository, "show", f"{session.head_commit}:{path}"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_stopped_while_its_check_runs_nothing_is_held_against_the_agent(house: House) -> None:

@@ -56,6 +56,7 @@ def test_old_streams_are_pruned_and_those_of_other_sessions_kept(tmp_path: Path)
             os.utime(path, (at, at))
     ended = {"old", "new", "newest", "removed long ago"}
     assert prune(tmp_path, ended=ended, days=90, most=10**9) == ("old",)
+    assert prune(tmp_path, ended=ended, only_by_age={"new", "newest"}, days=90, most=1000) == ()
     assert prune(tmp_path, ended=ended, days=90, most=1000) == ("new",)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["newest", "other"]
 

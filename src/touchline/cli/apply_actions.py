@@ -33,6 +33,11 @@ class Run:
     base: str
     commit: str
     task: str = ""
+    accepted: bool = True
+    """False when its work was not found to be done, or it has not come to its end."""
+    why: str = ""
+    """How it stands, where it was not accepted."""
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,9 @@ def run_named(place: Place, name: str) -> Run:
         base=record.base_commit,
         commit=record.head_commit,
         task=record.asked.task,
+        accepted=record.status == "delivered" and record.delivery == "accepted",
+        why=record.detail or record.reason or record.status,
+        missing=tuple(map(str, record.result.get("missing", ()))) if record.status == "delivered" else (),
     )
 
 
@@ -81,15 +89,19 @@ def apply_run(run: Run, wanted: Wanted) -> None:
     proposal = propose(run.repository, run.commit, run.base, env=os.environ)
     if not wanted.as_json:
         print_proposal(run.id, run.task, proposal, branch=wanted.branch)
+        if not run.accepted:
+            _warn(run)
         if wanted.patch:
             print_patch(proposal)
     applied = None
     code = _refusal(proposal, wanted)
     if code is None and not wanted.dry_run:
-        _ask(proposal, wanted)
+        _ask(run, proposal, wanted)
         applied = _applied(run, proposal, wanted)
     if wanted.as_json:
-        print_json("touchline.apply/1", proposal_json(run.id, proposal, applied, settled, dry_run=wanted.dry_run))
+        told = {"accepted": run.accepted, "why": run.why if not run.accepted else None, "missing": list(run.missing)}
+        value = proposal_json(run.id, proposal, applied, settled, dry_run=wanted.dry_run)
+        print_json("touchline.apply/1", {**value, **told})
     elif applied is not None:
         typer.echo(_applied_words(proposal, applied))
         if applied.kept:
@@ -134,7 +146,17 @@ def _refusal(proposal: Proposal, wanted: Wanted) -> Exit | None:
     return None
 
 
-def _ask(proposal: Proposal, wanted: Wanted) -> None:
+def _warn(run: Run) -> None:
+    """Nobody takes over by accident what was not found to be done."""
+    from touchline.cli.terminal import console, text
+
+    out = console()
+    out.print(text(f"This work was not accepted: {one_line(run.why, 300)}", "bold yellow"))
+    for each in run.missing:
+        out.print(text(f"  ! {one_line(each, 300)}", "yellow"))
+
+
+def _ask(run: Run, proposal: Proposal, wanted: Wanted) -> None:
     if wanted.yes:
         return
     if wanted.as_json or not may_ask():
@@ -144,7 +166,8 @@ def _ask(proposal: Proposal, wanted: Wanted) -> None:
     place = f"a new branch {wanted.branch}" if wanted.branch else proposal.ref.removeprefix("refs/heads/")
     marked = len({risk.path for risk in proposal.risks})
     question = f"Apply to {place}" + (f", with {marked} marked files" if marked else "")
-    if not typer.confirm(question + "?", default=not marked, err=True):
+    question += "" if run.accepted else ", although it was not accepted"
+    if not typer.confirm(question + "?", default=run.accepted and not marked, err=True):
         say("Not applied.")
         raise typer.Exit(Exit.FOUND)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from touchline.cli.place import command, looked_at
-from touchline.cli.terminal import say
 from touchline.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,14 +40,14 @@ def built(place: Place, name: str) -> Run:
     shop = Workshop(path=Path(build.workshop), env=os.environ)
     head = shop.head()
     _fetch(build, shop.path)
-    if build.status != "complete":
-        say(f"The build {build.id} is {build.status}: this is what it has finished so far.")
     return Run(
         id=build.id,
         repository=Path(build.repository),
         base=build.base_commit or head,
         commit=head,
         task=f"the build {build.id}",
+        accepted=build.status == "complete" and build.reason == "completed",
+        why=f"the build is {build.status} ({build.reason}), and this is what it has finished so far",
     )
 
 

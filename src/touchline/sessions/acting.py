@@ -56,10 +56,12 @@ def open_run(connection: sa.Connection, id: str) -> int | None:
     return order.number
 
 
-def stop_here(connection: sa.Connection, id: str) -> str:
-    """A person wanted it to stop, and its turn has ended."""
+def stop_here(connection: sa.Connection, id: str, commit: str | None) -> str:
+    """A person wanted it to stop, its turn has ended, and this is the work so far."""
     record = session_record(connection, id)
     if record.status == "running":
+        if commit is not None:
+            connection.execute(updating(sessions, "id"), {"at_id": id, "head_commit": commit})
         stopped(connection, record, by=record.stop_by or "person")
     return "stopped"
 

@@ -60,7 +60,7 @@ def collect_work(room: Room, id: str) -> dict[str, Any]:
     if not record.workspace or record.asked.read_only:
         return {}
     try:
-        workspace = clone.prepare(Path(record.repository), folder=room.workspaces, name=id, env=room.env)
+        workspace = clone.opened(Path(record.repository), folder=room.workspaces, name=id, env=room.env)
         level = cast(Level, record.sandbox)
         found = collect(workspace, level=level, env=room.env, records=room.records, task=record.asked.task)
     except TouchlineError as error:
@@ -124,7 +124,8 @@ def deliver(
         detail=judged["message"],
         result=result,
         spent=spent,
-        head_commit=changes.get("commit"),
+        # What an earlier run brought stays what can be applied, where this one brought nothing.
+        head_commit=changes.get("commit") or record.head_commit,
         ended_at=now(),
     )
     key = delivery_key(record, number)

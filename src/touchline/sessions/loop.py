@@ -58,7 +58,7 @@ def _work(flow: Flow, room: Room, id: str, number: int) -> str:
     while True:
         ran = flow.step(f"turn {number}", _guarded, turn_step.run_one_turn, room, id, number, flow.must_stop)
         if ran.get("end") == "stopped":
-            return flow.transaction("stop", acting.stop_here, id)
+            return _stop(flow, room, id)
         if ran.get("end") == "guarded":
             return _end(flow, room, id, number, _kept_dying(ran["beginnings"]))
         if ran.get("end") == "spending":
@@ -67,13 +67,13 @@ def _work(flow: Flow, room: Room, id: str, number: int) -> str:
             return _end(flow, room, id, number, ran["failed"])
         found = flow.step(f"judge {number}", _guarded, judging.judge, room, id, number, flow.must_stop)
         if found.get("end") == "stopped":
-            return flow.transaction("stop", acting.stop_here, id)
+            return _stop(flow, room, id)
         judged = found.get("failed", found)
         fault_point("session.judged")
         match Action(judged["action"]):
             case Action.CONTINUE | Action.STEER | Action.NUDGE | Action.RETRY:
                 if not _waited(flow, room, id, judged["delay_seconds"]):
-                    return flow.transaction("stop", acting.stop_here, id)
+                    return _stop(flow, room, id)
                 number = flow.transaction(f"go on after {number}", acting.go_on, id, number, judged)
             case Action.REVIEW:
                 ruled = flow.step(f"review {number}", _guarded, reviewing.review, room, id, judged)
@@ -109,6 +109,12 @@ def _end(flow: Flow, room: Room, id: str, number: int, judged: dict[str, Any]) -
     key = flow.transaction(f"deliver {number}", acting.end, id, number, judged, changes)
     flow.step(f"send {number}", _patiently, delivering.send_now, room.database, key)
     return "failed" if judged["delivery"] == "error" else "delivered"
+
+
+def _stop(flow: Flow, room: Room, id: str) -> str:
+    """A person wanted it to stop: what is there so far is brought home, too."""
+    changes = flow.step("collect", _guarded, delivering.collect_work, room, id)
+    return flow.transaction("stop", acting.stop_here, id, changes.get("commit"))
 
 
 def _waited(flow: Flow, room: Room, id: str, seconds: float) -> bool:

@@ -20,7 +20,8 @@ from touchline.store.tables import sessions
 def prepare(room: Room, id: str) -> dict[str, Any]:
     """Choose and make what is not there yet. Done again it changes nothing.
 
-    AgentError, SandboxError or WorkspaceError when something cannot be had.
+    A clone that was removed since (it was old, or somebody needed the room) is made anew with the work that was
+    collected from it. AgentError, SandboxError or WorkspaceError when something cannot be had.
     """
     from touchline.agents import prompts, sandbox
     from touchline.agents.workspaces import clone
@@ -28,6 +29,15 @@ def prepare(room: Room, id: str) -> dict[str, Any]:
     with room.database.reading() as connection:
         record = session_record(connection, id)
     if record.workspace:
+        if not Path(record.workspace).is_dir():
+            clone.prepare(
+                Path(record.repository),
+                folder=room.workspaces,
+                name=id,
+                base=record.base_commit,
+                start=record.head_commit,
+                env=room.env,
+            )
         return {"agent": record.agent}
     asked = record.asked
     driver, found = chosen_agent(room, asked)

@@ -98,11 +98,17 @@ def usage_from_json(value: object) -> dict[str, Usage]:
 
 
 def prune(
-    folder: Path, *, ended: Collection[str], days: float = KEEP_DAYS, most: int = KEEP_BYTES, now: float | None = None
+    folder: Path,
+    *,
+    ended: Collection[str],
+    only_by_age: Collection[str] = (),
+    days: float = KEEP_DAYS,
+    most: int = KEEP_BYTES,
+    now: float | None = None,
 ) -> tuple[str, ...]:
     """Remove the streams of `ended` sessions older than `days`, then the oldest until at most `most` bytes are left.
 
-    All others stay: sessions that are not over, and those of another database whose folder is the same. Returns whose
+    Those in `only_by_age` do not make room for others. All others stay: sessions that are not over, and those of another database whose folder is the same. Returns whose
     were removed.
     """
     moment = time.time() if now is None else now
@@ -112,7 +118,7 @@ def prune(
     left = sum(sizes.values())
     removed: list[str] = []
     for at, path in found:
-        if moment - at <= days * 86_400 and left <= most:
+        if moment - at <= days * 86_400 and (left <= most or path.name in only_by_age):
             continue
         shutil.rmtree(path, ignore_errors=True)
         left -= sizes[path]

@@ -127,16 +127,20 @@ def open_room(
 
 
 def _prune(folder: Path, workspaces: Path, database: Database) -> None:
-    """Old streams of this database's ended sessions go when a process begins, and their clones with them."""
+    """Old streams of this database's ended sessions go when a process begins, and their clones with them.
+
+    Where the clone has the only copy of the work, only age removes it.
+    """
     from touchline.agents.workspaces.clone import remove
     from touchline.sessions.raw import prune
     from touchline.sessions.records import ENDED
     from touchline.store.tables import sessions
 
-    query = sa.select(sessions.c.id).where(sessions.c.status.in_(sorted(ENDED)))
+    query = sa.select(sessions.c.id, sessions.c.head_commit).where(sessions.c.status.in_(sorted(ENDED)))
     with database.reading() as connection:
-        ended = set(connection.execute(query).scalars())
-    for name in prune(folder, ended=ended):
+        ended = {row.id: row.head_commit for row in connection.execute(query)}
+    uncollected = {id for id, head in ended.items() if not head and (workspaces / id).is_dir()}
+    for name in prune(folder, ended=ended, only_by_age=uncollected):
         with suppress(WorkspaceError):  # what cannot be removed is no reason not to work
             remove(workspaces / name)
 

@@ -72,10 +72,11 @@ def prepare(
     folder: Path,
     name: str,
     base: str | None = None,
+    start: str | None = None,
     identity: Identity = AGENT,
     env: Mapping[str, str] | None = None,
 ) -> Workspace:
-    """A fresh clone under `folder`, at the repository's HEAD or at `base`.
+    """A fresh clone under `folder`, at the repository's HEAD or at `base`; with the work up to `start`, if given.
 
     Done twice it gives the workspace that is there: whoever was killed in between can simply do it again, and who comes
     while another is at it waits. A clone appears under its name only when it is complete.
@@ -89,12 +90,27 @@ def prepare(
     with process_lock(folder / f"{name}.lock"):
         if (home / _RECORD).exists():
             return _again(home, found)
-        return _made(found, home, base, identity, env)
+        return _made(found, home, base, start, identity, env)
 
 
-def _made(found: Repository, home: Path, base: str | None, identity: Identity, env: Mapping[str, str]) -> Workspace:
+def opened(repository: Path, *, folder: Path, name: str, env: Mapping[str, str]) -> Workspace:
+    """The workspace that is there. `WorkspaceError` when it is gone: a new one would hold nothing of the work."""
+    if not (folder / name / _RECORD).exists():
+        raise WorkspaceError(f"The clone {folder / name} is gone.", hint="What was collected from it before is kept.")
+    return _again(folder / name, find_repository(repository, env))
+
+
+def _made(
+    found: Repository,
+    home: Path,
+    base: str | None,
+    start: str | None,
+    identity: Identity,
+    env: Mapping[str, str],
+) -> Workspace:
     name = home.name
     commit = _start_of(found, base)
+    first = commit if start is None else _start_of(found, start)
     under = home.with_name(f"{name}.new")
     shutil.rmtree(under, ignore_errors=True)
     under.mkdir(parents=True, mode=0o700)
@@ -111,7 +127,7 @@ def _made(found: Repository, home: Path, base: str | None, identity: Identity, e
         identity=identity,
     )
     found.git.run("update-ref", f"refs/touchline/{name}/base", commit)
-    _clone(found, under / top, workspace, excludes(found, env))
+    _clone(found, under / top, workspace, first, excludes(found, env))
     (under / _RECORD).write_text(_written(workspace), encoding="utf-8")
     os.rename(under, home)
     return workspace
@@ -164,7 +180,7 @@ def _submodules(found: Repository, commit: str) -> tuple[str, ...]:
     return tuple(entry.partition("\t")[2] for entry in listed if entry.startswith("160000 "))
 
 
-def _clone(found: Repository, path: Path, workspace: Workspace, ignored: str) -> None:
+def _clone(found: Repository, path: Path, workspace: Workspace, commit: str, ignored: str) -> None:
     """Made by fetching one commit: that is what `git clone` does, without its copies of everything unreachable."""
     hint = "Is the repository sound? Ask: git fsck"
     if found.git.run("config", "--get-regexp", r"^remote\..*\.promisor$", codes=(0, 1)).text:
@@ -193,7 +209,7 @@ def _clone(found: Repository, path: Path, workspace: Workspace, ignored: str) ->
         "--update-shallow",
         f"--upload-pack={_UPLOAD}",
         str(found.git_dir if found.bare else found.root),
-        f"{workspace.base}:refs/heads/{workspace.branch}",
+        f"{commit}:refs/heads/{workspace.branch}",
         seconds=CLONE_SECONDS,
         hint=hint,
     )
