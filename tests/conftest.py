@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 # With it no command asks a person or draws progress; a test that wants that says so itself.
 os.environ.pop("CI", None)
 # What the person who runs the tests has set for their own Touchline is theirs.
-for _name in [name for name in os.environ if name.startswith(("XDG_", "TOUCHLINE_")) and "KILLS" not in name]:
+for _name in [
+    name for name in os.environ if name.startswith(("XDG_", "TOUCHLINE_")) and not name.endswith(("KILLS", "SEED"))
+]:
     del os.environ[_name]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

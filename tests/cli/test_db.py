@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -16,17 +17,19 @@ from tests.cli.command import alert, environment, made, said, started, task_star
 from tests.postgres import PostgresServer
 
 from touchline.errors import DatabaseUnreachable, InputError
+from touchline.sessions.delivering import send
 from touchline.store import filesystem
 from touchline.store.backup import back_up
 from touchline.store.database import Database
 from touchline.store.events import last_seq
-from touchline.store.log_tables import dead_letters, events, subscriptions
+from touchline.store.log_tables import dead_letters, events, outbox, subscriptions
 from touchline.store.migrate import FOLDER, open_database
+from touchline.store.outbox import enqueue, send_due
 from touchline.store.soundness import check_database
 from touchline.store.tables import leases, turns
 
 REVISIONS = sorted(path.name.split("_")[0] for path in (FOLDER / "versions").glob("0*.py"))
-COMMANDS = (("status",), ("upgrade",), ("backup", "copy.db"), ("check",), ("vacuum",))
+COMMANDS = (("status",), ("upgrade",), ("backup", "copy.db"), ("check",), ("vacuum",), ("resend",))
 NFS = "/dev/root / ext4 rw 0 0\nserver:/home {point} nfs4 rw 0 0\n"
 
 
@@ -353,6 +356,27 @@ def test_damage_in_the_middle_of_the_file_is_found(sqlite_url: str) -> None:
     assert "Restore a backup" in done.stdout
     assert touchline("db", "backup", path.with_name("copy.db"), "--database", sqlite_url).returncode == 2
     assert not path.with_name("copy.db").exists()
+
+
+def test_what_was_given_up_is_told_and_sent_again(database_url: str, tmp_path: Path) -> None:
+    result = tmp_path / "there" / "result.json"
+    with made(database_url) as database:
+        with database.writing() as connection:
+            enqueue(connection, key="run/1", channel="file", destination=str(result), body={"a": 1})
+        (tmp_path / "there").write_text("in the way")
+        send_due(database, send, worker="w", max_attempts=1)
+    (told,) = [one for one in said("db", "check", "--database", database_url)["checks"] if one["id"] == "outbox"]
+    assert (told["result"], told["fix"]) == ("warning", "touchline db resend")
+    assert "run/1" in told["found"]
+    again = said("db", "resend", "--database", database_url, code=1)
+    assert (again["sent"], again["failed"]) == (0, 1)
+    (tmp_path / "there").unlink()
+    with made(database_url) as database, database.writing() as connection:
+        connection.execute(outbox.update().values(status="failed"))
+    assert touchline("db", "resend", "run/2", "--database", database_url).returncode == 2
+    assert touchline("db", "resend", "run/1", "--database", database_url).stdout == "1 sent.\n"
+    assert json.loads(result.read_text())["a"] == 1
+    assert touchline("db", "resend", "--database", database_url).stdout == "Nothing was given up.\n"
 
 
 def test_vacuum_says_what_was_freed(database_url: str) -> None:

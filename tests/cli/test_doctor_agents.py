@@ -16,6 +16,7 @@ from tests.cli.test_doctor import by_id, program
 from touchline.cli.agent_checks import check_sandbox, with_known_faults
 from touchline.cli.session_checks import check_leftovers, check_sessions
 from touchline.cli.settings_checks import check_hooks, check_model
+from touchline.engine.opening import supervisor_lock
 from touchline.hooks.memory import note
 from touchline.store.checked import ok
 from touchline.store.place import Place
@@ -170,6 +171,8 @@ def test_sessions_whose_process_is_gone_are_found(tmp_path: Path) -> None:
         assert [one.found for one in check_sessions(place)] == ["1 running"]
         running.process.kill()
         running.process.wait()
+        # A number in the lock file is no right to run: in a container another process soon has the same one.
+        supervisor_lock(Path(mine.database)).write_text(str(os.getpid()))
         (found,) = check_sessions(place)
         assert (found.result, "1 marked as running" in found.found) == ("warning", True)
         assert "touchline worker" in found.fix

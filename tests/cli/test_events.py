@@ -210,6 +210,22 @@ def test_follow_survives_a_restart_of_the_server(postgres: PostgresServer) -> No
             assert next_line(process)["seq"] == 2
 
 
+def test_follow_tells_what_no_waiting_would_mend(postgres: PostgresServer) -> None:
+    """It needs two connections, and gets one: the database answers, and following fails all the same."""
+    with postgres.fresh() as url, made(url) as database:
+        role = f"narrow_{url.rpartition('/')[2]}"
+        with database.writing() as connection:
+            connection.exec_driver_sql(f"create role {role} login connection limit 1")
+            connection.exec_driver_sql(f"grant all on all tables in schema public to {role}")
+        try:
+            done = touchline("events", "follow", "--database", url.replace(f"{postgres.user}@", f"{role}@"))
+        finally:
+            with database.writing() as connection:
+                connection.exec_driver_sql(f"drop owned by {role}; drop role {role}")
+    assert done.returncode == 2, done.stderr
+    assert "too many connections" in done.stderr
+
+
 def test_a_reader_that_goes_away_ends_the_list_quietly(tmp_path: Path) -> None:
     place = f"sqlite:///{tmp_path / 'app.db'}"
     with made(place) as database:

@@ -19,6 +19,7 @@ from touchline.coordination.leases import all_leases
 from touchline.engine.opening import connect_engine
 from touchline.engine.workbook import Workbook
 from touchline.store.events import Event, read
+from touchline.store.outbox import enqueue
 from touchline.store.place import Place
 from touchline.store.tables import heartbeats
 
@@ -126,6 +127,15 @@ def test_a_worker_runs_jobs_and_ends_kindly(database_url: str, number: signal.Si
     log = told_in_log(database_url)
     assert [event.type for event in log] == ["component.started", "component.stopped"]
     assert {event.payload["component"] for event in log} == {"worker:anna"}
+
+
+def test_a_worker_sends_what_becomes_due_while_it_works(database_url: str, tmp_path: Path) -> None:
+    with working(database_url, "anna") as process:
+        with made(database_url) as database, database.writing() as connection:
+            body = {"text": "later"}
+            enqueue(connection, key="k", channel="file", destination=str(tmp_path / "sent.json"), body=body)
+        wait_until((tmp_path / "sent.json").exists)
+        ended(process, signal.SIGTERM)
 
 
 def test_a_second_worker_on_the_same_sqlite_file_is_told_why_not(tmp_path: Path) -> None:

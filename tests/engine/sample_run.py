@@ -132,7 +132,7 @@ def play(folder: str, limit: float = 60.0) -> int:
     place = place_of(here)
 
     def receive(delivery: outbox.Delivery) -> None:
-        line = json.dumps({"key": delivery.key, "body": delivery.body}) + "\n"
+        line = json.dumps({"key": delivery.key, "body": delivery.body, "attempt": delivery.attempt}) + "\n"
         handle = os.open(here / "received.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.write(handle, line.encode())
         os.close(handle)
@@ -181,12 +181,17 @@ def state_of(folder: Path) -> dict[str, Any]:
             "questions": rows(t.questions.c.id, t.questions.c.status),
             "answers": rows(t.answers.c.text, t.answers.c.source),
             "outbox": rows(lt.outbox.c.key, lt.outbox.c.status),
-            "received once": sorted({json.dumps(each, sort_keys=True) for each in received}),
+            "received": sorted({(each["key"], json.dumps(each["body"])) for each in received}),
             "counters": counters,
             "built": (folder / "built.txt").read_text(),
             "result": (folder / "result.txt").read_text(),
             "records": [path.name for path in (folder / "children").glob("*.json")],
         }
+
+
+def attempts(folder: Path) -> list[int]:
+    """Which attempts at the one delivery reached its receiver."""
+    return [json.loads(line)["attempt"] for line in (folder / "received.jsonl").read_text().splitlines()]
 
 
 def alive(folder: Path) -> list[int]:

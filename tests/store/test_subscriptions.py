@@ -165,7 +165,7 @@ url, how = sys.argv[1:]
 def handler(connection, event):
     bump(connection, "counters", f"seen.{event.seq}", "value")
     print(event.seq, flush=True)
-    if how == "die" and event.seq == 3:
+    if how == "die" and event.seq == 3 or how == "poison" and event.seq == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.005)
 with open_database(url, purpose="test") as database:
@@ -181,6 +181,26 @@ def test_after_a_crash_in_the_handler_the_event_comes_again_and_counts_once(data
     assert counted(database) == {"1": 1, "2": 1}
     assert output_of(program(DELIVERING, database.url, "live")).split() == ["3", "4"]
     assert counted(database) == {"1": 1, "2": 1, "3": 1, "4": 1}
+
+
+def test_an_event_that_kills_whoever_handles_it_is_given_up(database: Database) -> None:
+    put(database, 1, 2, 3)
+    subscribe(database, "a")
+    killed = 0
+    while True:
+        process = program(DELIVERING, database.url, "poison")
+        process.communicate(timeout=60)
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL
+        killed += 1
+        assert killed < 60
+    # Once more than it is allowed: the first time it was not the first event of its round.
+    assert killed >= 6
+    (letter,) = dead_letters(database, "a")
+    assert (letter.seq, letter.failures) == (2, 5)
+    assert "its process died" in letter.reason
+    assert counted(database) == {"1": 1, "3": 1}
 
 
 def test_processes_that_deliver_the_same_subscription_share_the_events(database: Database) -> None:

@@ -10,7 +10,7 @@ import typer
 from touchline.cli.place import DatabaseOption, JsonOption, place_of
 
 db = typer.Typer(
-    help="The database: where it is and how it stands, upgrade, backup, check, vacuum.",
+    help="The database: where it is and how it stands, upgrade, backup, check, vacuum, resend.",
     no_args_is_help=True,
     rich_markup_mode=None,
     epilog="Start with: touchline db status        Make it: touchline db upgrade",
@@ -102,3 +102,22 @@ def vacuum(database: DatabaseOption = "", as_json: JsonOption = False) -> None:
     from touchline.cli import db_actions
 
     db_actions.vacuum(place_of(database), as_json=as_json)
+
+
+@db.command()
+def resend(
+    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Only this one, as db check names it.")] = "",
+    database: DatabaseOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Send once more what was given up: results and messages that could not be delivered, however often it was tried.
+
+    \b
+    Exit codes:
+      0  all of them are sent, or there was none
+      1  some failed again; they are tried again later, as at first
+      2  there is no such delivery, or the database cannot be reached
+    """
+    from touchline.cli import db_actions
+
+    db_actions.resend(place_of(database), key, as_json=as_json)

@@ -85,6 +85,26 @@ def check(place: Place, *, as_json: bool) -> None:
         raise typer.Exit(Exit.FOUND)
 
 
+def resend(place: Place, key: str, *, as_json: bool) -> None:
+    from touchline.sessions.delivering import send_results
+    from touchline.store.outbox import parcels, try_again
+
+    with opened(place) as source:
+        given_up = [each.key for each in parcels(source, status="failed", limit=10_000)]
+        with source.writing() as connection:
+            for each in [key] if key else given_up:
+                try_again(connection, each)
+        done = send_results(source)
+    if as_json:
+        value = {"database": str(place), "sent": done.sent, "failed": done.retried + done.failed}
+        print_json("touchline.resend/1", value)
+    else:
+        again = f"; {done.retried + done.failed:,} failed again" if done.retried or done.failed else ""
+        typer.echo(f"{done.sent:,} sent{again}." if done.sent or again else "Nothing was given up.")
+    if done.retried or done.failed:
+        raise typer.Exit(Exit.FOUND)
+
+
 def vacuum(place: Place, *, as_json: bool) -> None:
     with opened(place) as target:
         done = give_back(target)

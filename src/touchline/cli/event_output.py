@@ -22,6 +22,8 @@ from touchline.store.place import Place
 
 PATIENCE_SECONDS = 60
 """How long `follow` waits for a database that went away, such as a server that is restarted."""
+IN_VAIN = 5
+"""So many failures in a row, each at once and while the database answers, are told as what they are."""
 
 
 def print_list(place: Place, asked: Wanted, *, after: int | None, limit: int, as_json: bool) -> None:
@@ -48,8 +50,9 @@ def print_as_they_come(place: Place, asked: Wanted, *, after: int | None, limit:
 
 def _followed(log: Database, wanted: Wanted, after: int) -> Iterator[Event]:
     """Events as they come; a database that goes away for a while is waited for, and nothing is missed."""
-    seen = after
+    seen, in_vain = after, 0
     while True:
+        began = time.monotonic()
         try:
             for event in follow(log, seen, patterns=wanted.patterns, sources=wanted.sources):
                 seen = event.seq
@@ -57,7 +60,13 @@ def _followed(log: Database, wanted: Wanted, after: int) -> Iterator[Event]:
                     yield event
         except (EventError, SchemaError):
             raise
-        except StoreError:
+        except StoreError as error:
+            # What fails at once, again and again, while the database answers, is no outage.
+            in_vain = in_vain + 1 if time.monotonic() - began < 1.0 else 0
+            if in_vain == IN_VAIN:
+                raise
+            if in_vain == 1:
+                say(error.message)
             _wait_for(log)
 
 

@@ -75,15 +75,11 @@ def _running(database: Database) -> list[str]:
 
 
 def _somebody_works(place: Place, database: Database) -> bool:
-    """On SQLite the one supervisor, by the process id in its lock; on PostgreSQL anybody whose heart beats."""
+    """On SQLite whoever holds the supervisor's lock; on PostgreSQL anybody whose heart beats."""
     if place.path is not None:
-        from touchline.engine.opening import supervisor_lock
-        from touchline.processes.child_start import started
+        from touchline.cli.run_post import supervised
 
-        try:
-            return started(int(supervisor_lock(place.path).read_text(encoding="ascii"))) is not None
-        except (OSError, ValueError):
-            return False
+        return supervised(place)
     import sqlalchemy as sa
 
     from touchline.engine.executors import KIND, TTL_SECONDS

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from touchline.store.place import Place
 
 BEAT_SECONDS = 30.0
+SEND_SECONDS = 5.0
+"""How often the outbox is looked at: the first back-off of a delivery that failed."""
 AWAY_SECONDS = 2.0
 """How soon a beat is tried again when the database does not answer."""
 LAST_WORD_SECONDS = 5.0
@@ -133,6 +135,7 @@ def _beat(database: Database, name: str, ended: threading.Event) -> None:
     from touchline.coordination.heartbeats import beat, stop
     from touchline.coordination.leases import expire
     from touchline.errors import TouchlineError
+    from touchline.sessions.delivering import send_results
 
     _warn_of_namesake(database, name)
     say(f"Worker {name} is at work (process {os.getpid()}). Ctrl-C ends it.")
@@ -141,7 +144,10 @@ def _beat(database: Database, name: str, ended: threading.Event) -> None:
         try:
             beat(database, component=f"worker:{name}", kind="worker")
             expire(database)
-            over = ended.wait(BEAT_SECONDS)
+            until = time.monotonic() + BEAT_SECONDS
+            while not over and time.monotonic() < until:
+                send_results(database)
+                over = ended.wait(SEND_SECONDS)
             if over:
                 stop(database, f"worker:{name}", reason="ended")
         except (TouchlineError, SQLAlchemyError) as error:

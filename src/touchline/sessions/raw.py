@@ -108,8 +108,8 @@ def prune(
 ) -> tuple[str, ...]:
     """Remove the streams of `ended` sessions older than `days`, then the oldest until at most `most` bytes are left.
 
-    Those in `only_by_age` do not make room for others. All others stay: sessions that are not over, and those of another database whose folder is the same. Returns whose
-    were removed.
+    Those in `only_by_age` do not make room for others. All that is not `ended` stays: sessions that are not over, and
+    those of another database whose folder is the same. Returns whose were removed.
     """
     moment = time.time() if now is None else now
     there = [path for path in folder.iterdir() if path.name in ended] if folder.is_dir() else []

@@ -17,7 +17,7 @@ MOUNTS = Path("/proc/self/mounts")
 NETWORK = frozenset(
     "nfs nfs4 cifs smb3 smbfs 9p afs ceph lustre gfs2 ocfs2 glusterfs beegfs gpfs fuse.sshfs fuse.glusterfs "  # noqa: SIM905
     "fuse.ceph fuse.s3fs fuse.rclone fuse.gcsfuse fuse.davfs fuse.curlftpfs fuse.juicefs fuse.vmhgfs-fuse "
-    "vboxsf prl_fs drvfs".split()
+    "vboxsf prl_fs drvfs virtiofs".split()
 )
 """Kinds that are shared between machines, or between a virtual machine and its host."""
 

@@ -13,7 +13,7 @@ from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.events import read
 from touchline.store.health import broken_file, path_of, require_ours, snapshot
-from touchline.store.log_tables import dead_letters, events, subscriptions
+from touchline.store.log_tables import dead_letters, events, outbox, subscriptions
 from touchline.store.place import engine_file
 from touchline.store.tables import leases, metadata, waits
 
@@ -65,6 +65,7 @@ def check_database(database: Database) -> Iterator[Checked]:
         yield _causes(connection)
         yield _cursors(connection)
         yield _letters(connection)
+        yield _given_up(connection)
         yield _left_over(connection, now())
 
 
@@ -189,12 +190,26 @@ def _letters(connection: sa.Connection) -> Checked:
             "dead_letters", f"letters whose event or reader is gone: {told}", fix="They can no longer be delivered."
         )
     if kept:
+        newest = (
+            connection.execute(sa.select(dead_letters).order_by(dead_letters.c.at.desc()).limit(1)).mappings().one()
+        )
         return warning(
             "dead_letters",
-            f"{kept:,} events could not be taken by their reader",
-            fix="touchline events list shows them; the reason is with each letter.",
+            f"{kept:,} events could not be taken by their reader; the newest: event {newest['seq']} by "
+            f"{newest['subscription']}: {newest['reason'][:300]}",
+            fix=f"See the event: touchline events list --after {newest['seq'] - 1} --limit 1",
         )
     return ok("dead_letters", "none")
+
+
+def _given_up(connection: sa.Connection) -> Checked:
+    """What should have reached somebody, and did not."""
+    query = sa.select(outbox.c.key, outbox.c.last_error).where(outbox.c.status == "failed").order_by(outbox.c.id)
+    rows = connection.execute(query).all()
+    if rows:
+        told = _some([f"{row.key} ({row.last_error[:200]})" for row in rows])
+        return warning("outbox", f"{len(rows):,} given up: {told}", fix="touchline db resend")
+    return ok("outbox", "nothing was given up")
 
 
 def _left_over(connection: sa.Connection, at: datetime) -> Checked:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -26,6 +27,12 @@ from touchline.store.statuses import bump
 
 Handler = Callable[[sa.Connection, Event], None]
 """Called with the connection of the transaction that moves the cursor. It must neither commit nor roll back."""
+
+
+_BEGUN = "begun, and not come back from, by "
+_OURSELVES = _BEGUN + uuid4().hex[:12]
+_TOGETHER_SECONDS = 1.0
+"""Who begins so soon after another does it beside him: only beginnings that were left alone are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +121,11 @@ def deliver(database: Database, name: str, handler: Handler, *, limit: int = 100
     """Hand the next events to the handler, one transaction each, oldest first.
 
     Two processes may do this at once for the same name: each event is handled by one of them. A handler that raises
-    ends the round; after `max_failures` on the same event, that event becomes a dead letter and the round goes on.
+    ends the round; after `max_failures` on the same event, that event becomes a dead letter and the round goes on. So
+    does one whose handler ends the process: a round says before its first event that it begins.
     """
-    handled = dead = 0
+    handled = 0
+    dead = int(_has_news(database, name) and _begun(database, name, max_failures))
     while handled + dead < limit and _has_news(database, name):
         at: Subscription | None = None
         event_seq: int | None = None
@@ -194,6 +203,28 @@ def _has_news(database: Database, name: str) -> bool:
         return subscription_of(connection, name).cursor < last_seq(connection)
 
 
+def _begun(database: Database, name: str, allowed: int) -> bool:
+    """Count that somebody begins with the next event; true when it was given up, because nobody ever came back."""
+    with database.writing() as connection:
+        at = subscription_of(connection, name, lock=True)
+        seq = next_seq(connection, at.cursor, patterns=at.patterns, sources=at.sources, upto=last_seq(connection))
+        if seq is None:
+            return False
+        this = subscriptions.c.name == name
+        if at.last_error == _OURSELVES:
+            return False  # We live, and the database was away: that is counted against nobody.
+        if at.last_error.startswith(_BEGUN):
+            since = connection.execute(sa.select(subscriptions.c.updated_at).where(this)).scalar_one()
+            if (now() - since).total_seconds() < _TOGETHER_SECONDS:
+                return False
+            if at.failures >= allowed:
+                _give_up(connection, name, seq, at.failures, f"Begun {at.failures} times, and its process died.")
+                return True
+        bump(connection, "subscriptions", name, "failures")
+        connection.execute(subscriptions.update().where(this).values(last_error=_OURSELVES, updated_at=now()))
+        return False
+
+
 def _moved(connection: sa.Connection, name: str, cursor: int) -> None:
     connection.execute(
         subscriptions.update()
@@ -205,9 +236,11 @@ def _moved(connection: sa.Connection, name: str, cursor: int) -> None:
 def _failed(database: Database, at: Subscription, seq: int, error: Exception, allowed: int) -> bool | None:
     """Count the failure; true when the event was given up, None when another process has dealt with it meanwhile."""
     with database.writing() as connection:
-        if subscription_of(connection, at.name, lock=True).cursor != at.cursor:
+        stands = subscription_of(connection, at.name, lock=True)
+        if stands.cursor != at.cursor:
             return None
-        failures = bump(connection, "subscriptions", at.name, "failures")
+        counted = stands.last_error.startswith(_BEGUN)
+        failures = stands.failures if counted else bump(connection, "subscriptions", at.name, "failures")
         if failures < allowed:
             connection.execute(
                 subscriptions.update()
@@ -215,15 +248,11 @@ def _failed(database: Database, at: Subscription, seq: int, error: Exception, al
                 .values(last_error=told(error), updated_at=now())
             )
             return False
-        connection.execute(
-            letters.insert().values(
-                id=new_id("letter"),
-                subscription=at.name,
-                seq=seq,
-                failures=failures,
-                reason=told(error),
-                at=now(),
-            )
-        )
-        _moved(connection, at.name, seq)
+        _give_up(connection, at.name, seq, failures, told(error))
         return True
+
+
+def _give_up(connection: sa.Connection, name: str, seq: int, failures: int, reason: str) -> None:
+    letter = {"subscription": name, "seq": seq, "failures": failures, "reason": reason, "at": now()}
+    connection.execute(letters.insert().values(id=new_id("letter"), **letter))
+    _moved(connection, name, seq)
