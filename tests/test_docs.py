@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from touchline.settings.sections import AgentSection
 from touchline.supervision.coach import Tier
 from touchline.supervision.contract import TokenType
 from touchline.supervision.facts import Ended, FaultKind
@@ -90,6 +92,13 @@ def test_every_need_of_a_phase_is_documented() -> None:
     page = text("how-to/add-a-phase.md")
     assert [need for need in get_args(Need) if f"`{need}`" not in page] == []
     assert {need for phase in phases().values() for need in phase.needs} <= set(get_args(Need))
+
+
+def test_every_setting_of_an_agent_is_named_on_the_page_of_agents() -> None:
+    """Other sections have a table that is written from the code; here a sentence names them."""
+    sentence = re.search(r"`\[agents\.NAME\]`.*?\.\n", text("reference/agents.md"), re.DOTALL)
+    assert sentence is not None
+    assert re.findall(r"`([a-z]+)`", sentence[0]) == [each.name for each in fields(AgentSection)]
 
 
 def test_the_library_page_names_the_whole_face() -> None:

@@ -46,6 +46,17 @@ def test_show_says_where_each_value_came_from(person: Person) -> None:
     assert {name for name in keys() if "NAME" not in name} == set(told["settings"])
 
 
+def test_show_has_every_setting_of_an_agent_that_anything_is_said_of(person: Person) -> None:
+    env = {"TOUCHLINE_AGENTS_CLAUDE_REQUESTS": "3", "TOUCHLINE_AGENTS_CODEX_PLUGINS": "/a"}
+    told = person.told("config", "show", **env)["settings"]
+    of_agents = {name.replace("NAME", agent) for name in keys() if "NAME" in name for agent in ("claude", "codex")}
+    assert {name for name in told if name.startswith("agents.")} == of_agents
+    assert told["agents.claude.requests"]["value"] == 3
+    shown = person.run("config", "show", "--origin", **env).stdout
+    assert "requests = 3  # TOUCHLINE_AGENTS_CLAUDE_REQUESTS" in shown
+    assert set(tomllib.loads(shown)["agents"]) == {"claude", "codex"}
+
+
 def test_a_password_is_not_shown(person: Person) -> None:
     address = "postgresql://me:secret@host/name?password=secret"
     for arguments in (("config", "show"), ("config", "show", "--json"), ("config", "explain", "database.url")):

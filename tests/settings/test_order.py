@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from tests.settings.place import Desk, desk_at
 
-from touchline.settings.keys import keys
+from touchline.settings.keys import keys, require_key
 from touchline.settings.loading import settings_for
 from touchline.settings.quick import hook_limits, said_for_hooks, settings_if_any
-from touchline.settings.sections import SECTIONS, Sandbox, Thoroughness
+from touchline.settings.sections import SECTIONS, AgentSection, Sandbox, Thoroughness
 from touchline.supervision.limits import LIMITS, Limits
 
 
@@ -80,6 +80,8 @@ def test_folders_of_the_user_that_are_relative_are_ignored(desk: Desk) -> None:
         ("TOUCHLINE_MODEL", "cli:claude", "judge.model", "cli:claude"),
         ("TOUCHLINE_RUN_SANDBOX", "own", "run.sandbox", "own"),
         ("TOUCHLINE_AGENTS_CLAUDE_FLAGS", "--add 'two words'", "agents.claude.flags", ("--add", "two words")),
+        ("TOUCHLINE_AGENTS_CLAUDE_PLUGINS", "/a /b", "agents.claude.plugins", ("/a", "/b")),
+        ("TOUCHLINE_AGENTS_CLAUDE_REQUESTS", "3", "agents.claude.requests", 3),
         ("TOUCHLINE_LIMITS_RETRY_DELAYS", "[1, 2.5]", "limits.retry_delays", (1.0, 2.5)),
         ("TOUCHLINE_LIMITS_NOTHING_NEW", "[[4, 5]]", "limits.nothing_new", ((4, 5),)),
     ],
@@ -101,6 +103,14 @@ def test_an_agent_with_a_dash_has_a_variable_with_a_line(desk: Desk) -> None:
 def test_variables_that_look_like_settings_are_told(desk: Desk) -> None:
     found = desk.found(TOUCHLINE_RUN_AGNET="x", TOUCHLINE_FAULT="y", TOUCHLINE_CHILD="z")
     assert found.strange == {"TOUCHLINE_RUN_AGNET": "TOUCHLINE_RUN_AGENT"}
+
+
+@pytest.mark.parametrize("each", fields(AgentSection), ids=lambda each: each.name)
+def test_every_variable_of_an_agent_is_known_and_a_wrong_one_gets_the_agents_own(desk: Desk, each: Field[object]) -> None:
+    variable = require_key(f"agents.claude.{each.name}").variable
+    assert desk.found(**{variable: "3"}).origins[f"agents.claude.{each.name}"].where == variable
+    assert desk.found(**{variable: "3"}).strange == {}
+    assert desk.found(**{f"{variable}X": "3"}).strange == {f"{variable}X": variable}
 
 
 def test_the_numbers_of_the_rules_are_a_section(desk: Desk) -> None:

@@ -11,7 +11,7 @@ from touchline.audit.visible import visible
 from touchline.cli.sheet import print_facts, print_json
 from touchline.cli.terminal import say
 from touchline.settings.folders import project_file, user_file
-from touchline.settings.keys import ANY_AGENT, Key, key_named, keys, suggestion
+from touchline.settings.keys import ANY_AGENT, Key, key_named, keys, require_key, suggestion
 from touchline.settings.loading import Found, find_settings
 from touchline.settings.sections import AGENTS
 from touchline.settings.trust import trust_file
@@ -82,16 +82,13 @@ def print_key(name: str, *, as_json: bool) -> None:
 
 
 def _keys(found: Found) -> Iterator[Key]:
-    agents = sorted(found.settings.agents)
+    of_agent = [key.short for key in keys().values() if ANY_AGENT in key.name]
     for key in keys().values():
         if ANY_AGENT not in key.name:
             yield key
-            continue
-        if key.short == "flags":
-            for agent in agents:
-                for each in ("flags", "environment"):
-                    if named := key_named(f"{AGENTS}.{agent}.{each}"):
-                        yield named
+        elif key.short == of_agent[0]:
+            for agent in sorted(found.settings.agents):
+                yield from (require_key(f"{AGENTS}.{agent}.{each}") for each in of_agent)
 
 
 def _rows(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:

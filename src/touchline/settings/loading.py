@@ -11,15 +11,16 @@ from typing import Any, Literal, get_args
 from touchline.errors import SettingsError
 from touchline.settings.files import SettingsFile, read_file
 from touchline.settings.folders import git_root, project_file, user_file
-from touchline.settings.keys import ANY_AGENT, PREFIX, Key, key_named, keys, nearest, require_key
-from touchline.settings.sections import AGENTS, SECTIONS
+from touchline.settings.keys import ANY_AGENT, PREFIX, Key, key_named, keys, nearest, require_key, variable_for
+from touchline.settings.sections import AGENTS, SECTIONS, AgentSection
 from touchline.settings.settings import Settings
 from touchline.settings.trust import guarded_of, is_trusted
 from touchline.settings.values import fitted, fitted_text
 
 Source = Literal["flag", "environment", "project", "user", "default"]
 ORDER: tuple[Source, ...] = get_args(Source)
-_OF_AGENT = re.compile(rf"{PREFIX}AGENTS_([A-Z][A-Z0-9_]*)_(FLAGS|ENVIRONMENT)")
+_AGENT_FIELDS = tuple(each.name for each in fields(AgentSection))
+_OF_AGENT = re.compile(rf"{PREFIX}AGENTS_([A-Z][A-Z0-9_]*)_({'|'.join(_AGENT_FIELDS).upper()})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +165,16 @@ def _variables(env: Mapping[str, str], agents: set[str]) -> Iterator[tuple[Key, 
 
 
 def _strange(env: Mapping[str, str]) -> dict[str, str]:
-    known = {key.variable for key in keys().values()}
+    known = {key.variable for key in keys().values() if ANY_AGENT not in key.name}
     heads = tuple(f"{PREFIX}{section.upper()}_" for section in SECTIONS)
     return {
-        name: nearest(name, known)
+        name: nearest(name, known | _of_its_agent(name))
         for name in sorted(env)
         if name.startswith(heads) and name not in known and not _OF_AGENT.fullmatch(name)
     }
+
+
+def _of_its_agent(variable: str) -> set[str]:
+    """What could be said of the agent that a variable names: TOUCHLINE_AGENTS_CLAUDE_FLAGS and the like."""
+    agent = variable.removeprefix(f"{PREFIX}AGENTS_").partition("_")[0]
+    return {variable_for(f"{AGENTS}.{agent}.{each}") for each in _AGENT_FIELDS} if agent != variable else set()
