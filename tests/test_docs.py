@@ -70,6 +70,14 @@ def test_every_exit_code_is_documented() -> None:
         assert re.search(rf"^\| {int(code)} \|", page, re.MULTILINE), code
 
 
+def test_every_folder_of_the_user_is_documented() -> None:
+    page = text("reference/commands.md")
+    code = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    used = set(re.findall(r"\bXDG_\w+_HOME\b", code))
+    assert used >= {"XDG_CONFIG_HOME", "XDG_CACHE_HOME"}
+    assert {name for name in used if not re.search(rf"^\| `{name}` \|", page, re.MULTILINE)} == set()
+
+
 @pytest.mark.parametrize(
     "words",
     [

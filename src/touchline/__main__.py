@@ -50,10 +50,12 @@ def main() -> None:
     except BrokenPipeError:
         _give_up_output()
         raise SystemExit(Exit.PIPE_CLOSED) from None
-    except OSError as error:
-        if str(error.strerror).startswith("No usable temporary directory"):
-            _leave(Exit.USAGE, "no folder for temporary files may be written.", "Name one: export TMPDIR=/some/folder")
-        if error.errno not in (errno.ENOSPC, errno.EIO):
+    except (OSError, RuntimeError) as error:
+        from touchline.cli.machine_faults import told
+
+        if (said := told(error)) is not None:
+            _leave(Exit.USAGE, *said)
+        if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EIO):
             _unexpected()
         _give_up_output()
         _leave(Exit.OUTPUT, f"the output could not be written ({error.strerror}).")

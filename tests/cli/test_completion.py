@@ -34,6 +34,66 @@ def test_other_shells_get_their_lines(shell: str, line: str) -> None:
     assert (told.returncode, line in told.stdout) == (0, True), told.stdout
 
 
+LINES = {"bash": "complete -o default -F", "zsh": "#compdef touchline", "fish": "complete --command touchline"}
+PLACES = {
+    "bash": ".bash_completions/touchline.sh",
+    "zsh": ".zfunc/_touchline",
+    "fish": ".config/fish/completions/touchline.fish",
+}
+STARTS = {"bash": ".bashrc", "zsh": ".zshrc"}
+
+
+@pytest.mark.parametrize("shell", LINES)
+def test_the_shell_that_is_named_gets_its_lines(shell: str, tmp_path: Path) -> None:
+    told = touchline("--show-completion", shell)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert LINES[shell] in told.stdout
+    if shell == "zsh":
+        assert told.stdout.startswith(LINES["zsh"]), "zsh looks at the first line alone"
+    (tmp_path / "lines").write_text(told.stdout)
+    if program := shutil.which(shell):
+        subprocess.run([program, "-n", str(tmp_path / "lines")], check=True)
+
+
+@pytest.mark.parametrize("shell", LINES)
+def test_they_are_installed_where_that_shell_reads_them(shell: str, tmp_path: Path) -> None:
+    start = tmp_path / STARTS.get(shell, ".bashrc")
+    start.write_text("# mine")
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "ZDOTDIR": ""}
+    first = touchline("--install-completion", shell, **home)
+    assert (first.returncode, first.stdout) == (0, ""), first.stderr
+    assert first.stderr.startswith(f"Written: {tmp_path / PLACES[shell]}\n")
+    assert (tmp_path / PLACES[shell]).read_text() == touchline("--show-completion", shell).stdout
+    assert touchline("--install-completion", shell, **home).returncode == 0
+    mine, *more = start.read_text().splitlines()
+    assert (mine, len(more)) == ("# mine", int(shell in STARTS)), "one line more at most, however often"
+    others = [PLACES[each] for each in PLACES if each != shell]
+    assert [each for each in others if (tmp_path / each).exists()] == []
+
+
+def test_a_bash_that_was_installed_for_completes(tmp_path: Path) -> None:
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("bash is not installed")
+    assert touchline("--install-completion", "bash", HOME=str(tmp_path)).returncode == 0
+    done = subprocess.run(
+        [bash, "-c", ". ~/.bashrc && complete -p touchline"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(HOME=str(tmp_path)),
+    )
+    assert done.stdout == "complete -o default -F _touchline_completion touchline\n", done.stderr
+
+
+@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
+@pytest.mark.parametrize("shell", [["tcsh"], ["BASH"], ["--json"], ["bash", "zsh"], [""]])
+def test_another_shell_is_refused(option: str, shell: list[str], tmp_path: Path) -> None:
+    told = touchline(option, *shell, HOME=str(tmp_path))
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "bash, zsh, fish" in told.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_real_bash_completes(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     if bash is None:

@@ -106,7 +106,9 @@ def test_variables_that_look_like_settings_are_told(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("each", fields(AgentSection), ids=lambda each: each.name)
-def test_every_variable_of_an_agent_is_known_and_a_wrong_one_gets_the_agents_own(desk: Desk, each: Field[object]) -> None:
+def test_every_variable_of_an_agent_is_known_and_a_wrong_one_gets_the_agents_own(
+    desk: Desk, each: Field[object]
+) -> None:
     variable = require_key(f"agents.claude.{each.name}").variable
     assert desk.found(**{variable: "3"}).origins[f"agents.claude.{each.name}"].where == variable
     assert desk.found(**{variable: "3"}).strange == {}

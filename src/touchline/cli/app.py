@@ -48,7 +48,7 @@ COMMANDS = (
 )
 OPTIONS = (
     ("--version", "Print the version and leave; with --json, more"),
-    ("--install-completion", "Let the current shell complete commands and options"),
+    ("--install-completion", "Complete commands in your shell, or in bash|zsh|fish"),
     ("--show-completion", "Print the lines that would do that"),
     ("-h, --help", "Show this message; after a command, the command's own"),
 )
@@ -76,6 +76,10 @@ def run(arguments: list[str]) -> None:
                 print_version_json()
             else:
                 print_version()
+        case ["--install-completion" | "--show-completion" as option, *shell]:
+            from touchline.cli.completion import install, show
+
+            (install if option == "--install-completion" else show)(shell)
         case ["decide"]:
             _know_own_words()
             # Programs run it at every stop, and there is nothing to parse: the command-line library is not needed.

@@ -42,9 +42,15 @@ def on_stage(keep: Path | None, play: Callable[[Stage], int]) -> int:
         # An agent's last process may still write while the folder goes.
         with TemporaryDirectory(prefix="touchline-demo-", ignore_cleanup_errors=True) as folder:
             return play(_stage(Path(folder), kept=False))
-    if keep.exists() and any(keep.iterdir()):
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+        taken = any(keep.iterdir())
+    except OSError as error:
+        raise InputError(
+            f"--keep: {keep} cannot be made ({error.strerror}).", hint="Name a new folder where you may write."
+        ) from error
+    if taken:
         raise InputError(f"--keep: {keep} is not empty.", hint="Name a new folder.")
-    keep.mkdir(parents=True, exist_ok=True)
     return play(_stage(keep.resolve(), kept=True))
 
 

@@ -13,7 +13,7 @@ class Exit(IntEnum):
     """Something is wrong: `--fail-on`, `db check` or `doctor` found it, a worker lost its work to others, or
     `apply` could not or should not apply; or a session's result was not accepted."""
     USAGE = 2
-    """Wrong input: the message says which value and what to do next."""
+    """Wrong input, or the machine stands in the way: the message says which value or path, and what to do next."""
     NOTHING = 3
     """There was nothing to work on."""
     WAITING = 5
