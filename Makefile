@@ -14,7 +14,7 @@ help:
 	@echo "make test    every test, in a virtual environment that is made first if need be"
 	@echo "make soak    the crash matrix with 2,000 kills (KILLS=n for another number)"
 	@echo "make bench   speed and quality, each against its limit in the same run"
-	@echo "make dist    a wheel and an sdist in dist/, with their sizes"
+	@echo "make dist    a wheel and an sdist in dist/, with their sizes and what the wheel needs"
 	@echo "make lint    style, types, import direction"
 	@echo "make format  put the style right"
 
@@ -59,7 +59,7 @@ bench: venv
 dist: venv
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
-	@ls -l dist
+	@$(BIN)/python scripts/wheel.py dist
 
 clean:
 	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

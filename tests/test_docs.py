@@ -70,6 +70,20 @@ def test_every_exit_code_is_documented() -> None:
         assert re.search(rf"^\| {int(code)} \|", page, re.MULTILINE), code
 
 
+def test_advice_to_install_works() -> None:
+    """No index has the package, and a Debian refuses `pip install` outside of an environment."""
+    from touchline.own_package import how_to_install
+
+    files = [file for file in [*PAGES, *(ROOT / "src").rglob("*.py")] if file.name != "own_package.py"]
+    said = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    right = re.compile(
+        r"(pipx install|\.venv/bin/pip install|python3 -m pip install --quiet)( --force)? ('?\.|--disable)"
+    )
+    advice = [line for line in [*said, how_to_install(), how_to_install("fast")] if re.search(r"pipx? install\b", line)]
+    assert len(advice) > 6
+    assert [line for line in advice if len(right.findall(line)) != len(re.findall(r"pipx? install\b", line))] == []
+
+
 def test_every_folder_of_the_user_is_documented() -> None:
     page = text("reference/commands.md")
     code = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))

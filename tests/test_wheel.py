@@ -77,6 +77,15 @@ def test_the_wheel_is_small_and_needs_what_it_says(built: Path) -> None:
     assert needed == {"alembic", "dbos", "psycopg", "pydantic", "rich", "ruamel-yaml", "sqlalchemy", "typer"}
 
 
+def test_what_make_dist_prints_is_the_size_and_what_is_needed(built: Path) -> None:
+    line = [sys.executable, str(ROOT / "scripts" / "wheel.py"), str(built)]
+    told = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^[\d,]+ kB  {re.escape(str(wheel_in(built)))}$", told, re.MULTILINE)
+    assert {"  alembic>=1.14", "  ruamel-yaml>=0.18", "  orjson>=3.10; extra == 'fast'"} <= set(told.splitlines())
+    assert "pytest" not in told
+    assert "scripts/wheel.py dist" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
 def test_the_sdist_holds_what_the_wheel_is_built_from(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as packed:

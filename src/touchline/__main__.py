@@ -40,11 +40,9 @@ def main() -> None:
         missing = (error.name or "").partition(".")[0]
         if missing not in _OURS:
             _unexpected()
-        _leave(
-            Exit.USAGE,
-            f"this needs {missing!r}, which is not installed.",
-            "Install Touchline with all it needs: pip install touchline   (in a checkout: pip install -e .)",
-        )
+        from touchline.own_package import how_to_install
+
+        _leave(Exit.USAGE, f"this needs {missing!r}, which is not installed.", how_to_install())
     except KeyboardInterrupt:
         _leave(Exit.INTERRUPTED, "interrupted")
     except BrokenPipeError:

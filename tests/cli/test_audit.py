@@ -287,7 +287,7 @@ def test_without_the_extra_packages_it_says_what_to_install(tmp_path: Path) -> N
         (tmp_path / name / "__init__.py").write_text(f"raise ModuleNotFoundError('gone', name={name!r})")
     done = touchline("audit", "--samples", PYTHONPATH=f"{tmp_path}:{ROOT / 'src'}")
     assert done.returncode == 2
-    assert "pip install touchline" in done.stderr
+    assert "pipx install --force ." in done.stderr
     assert "Traceback" not in done.stderr
 
 

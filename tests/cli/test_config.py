@@ -47,12 +47,12 @@ def test_show_says_where_each_value_came_from(person: Person) -> None:
 
 
 def test_show_has_every_setting_of_an_agent_that_anything_is_said_of(person: Person) -> None:
-    env = {"TOUCHLINE_AGENTS_CLAUDE_REQUESTS": "3", "TOUCHLINE_AGENTS_CODEX_PLUGINS": "/a"}
-    told = person.told("config", "show", **env)["settings"]
+    person.file.write_text("[agents.codex]\nrequests = 5\n")
+    told = person.told("config", "show", TOUCHLINE_AGENTS_CLAUDE_REQUESTS="3")["settings"]
     of_agents = {name.replace("NAME", agent) for name in keys() if "NAME" in name for agent in ("claude", "codex")}
     assert {name for name in told if name.startswith("agents.")} == of_agents
     assert told["agents.claude.requests"]["value"] == 3
-    shown = person.run("config", "show", "--origin", **env).stdout
+    shown = person.run("config", "show", "--origin", TOUCHLINE_AGENTS_CLAUDE_REQUESTS="3").stdout
     assert "requests = 3  # TOUCHLINE_AGENTS_CLAUDE_REQUESTS" in shown
     assert set(tomllib.loads(shown)["agents"]) == {"claude", "codex"}
 

@@ -30,6 +30,7 @@ from touchline.store.tables import leases, turns
 
 REVISIONS = sorted(path.name.split("_")[0] for path in (FOLDER / "versions").glob("0*.py"))
 COMMANDS = (("status",), ("upgrade",), ("backup", "copy.db"), ("check",), ("vacuum",), ("resend",))
+SOURCE = FOLDER.parents[2]
 NFS = "/dev/root / ext4 rw 0 0\nserver:/home {point} nfs4 rw 0 0\n"
 
 
@@ -483,6 +484,6 @@ def test_without_the_engine_packages_it_says_what_to_install(sqlite_url: str, tm
         "raise ModuleNotFoundError('gone', name='sqlalchemy')"
     )
     for command in (("db", "upgrade"), ("db", "check"), ("events", "list")):
-        done = touchline(*command, "--database", sqlite_url, PYTHONPATH=str(tmp_path / "gone"))
+        done = touchline(*command, "--database", sqlite_url, PYTHONPATH=f"{tmp_path / 'gone'}:{SOURCE}")
         assert done.returncode == 2, done.stderr
-        assert "pip install touchline" in done.stderr
+        assert "pipx install --force ." in done.stderr

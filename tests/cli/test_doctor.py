@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -19,7 +20,8 @@ import pytest
 import sqlalchemy as sa
 from tests.cli.command import alert, environment, made, said, touchline, write
 
-from touchline.cli.checks import GROUPS, Group, check_group, check_programs, check_sqlite
+from touchline.__main__ import _OURS
+from touchline.cli.checks import Group, check_group, check_programs, check_sqlite, groups
 from touchline.cli.database_checks import (
     check_clock,
     check_disk,
@@ -38,17 +40,30 @@ def by_id(found: dict[str, Any]) -> dict[str, dict[str, str]]:
     return {one["id"]: one for one in found["checks"]}
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.id)
+@pytest.mark.parametrize("group", groups(), ids=lambda group: group.id)
 def test_missing_packages_are_installed_by_what_there_is(group: Group) -> None:
     there = check_group(group)
     assert (there.id, there.result, there.fix) == (group.id, "ok", "")
     missing = check_group(replace(group, packages=("no-such-package",)))
     assert missing.result == "warning"
+    extra = re.search(r"install '\.\[(\w+)\]'", missing.fix)
+    assert declared(extra[1] if extra else "") >= set(group.packages), f"{missing.fix} would not bring them"
+    assert check_group(replace(group, packages=())).result == "warning", "nothing is known, so nothing is well"
+
+
+def declared(extra: str = "") -> set[str]:
+    """What pyproject.toml says is needed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extra = re.search(r"touchline\[(\w+)\]", missing.fix)
-    advised = project["optional-dependencies"][extra[1]] if extra else project["dependencies"]
-    named = {re.split(r"[^\w.-]", each)[0] for each in advised}
-    assert named >= set(group.packages), f"{missing.fix} would not bring them"
+    lines = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    return {re.split(r"[^\w.-]", each)[0].replace(".", "-") for each in lines}
+
+
+def test_every_package_that_is_needed_is_looked_at_and_told() -> None:
+    looked = {package for group in groups() if not group.extra for package in group.packages}
+    assert looked == declared()
+    told = json.loads(touchline("--version", "--json").stdout)["packages"]
+    assert set(told) == declared() | declared("fast") | declared("models")
+    assert {each.partition("-")[0] for each in declared()} == set(_OURS), "and each that is missing is told in words"
 
 
 def program(folder: Path, name: str, script: str) -> None:
@@ -236,8 +251,9 @@ def test_without_the_engine_packages_it_still_works_and_says_what_to_install(tmp
         env=environment(),
     )
     assert done.returncode == 0, done.stderr
-    assert "pip install touchline" in done.stdout
-    assert 'pip install "touchline[fast]"' in done.stdout
+    words = " ".join(done.stdout.split())  # long lines wrap
+    assert "pipx install --force . " in words
+    assert "pipx install --force '.[fast]'" in words
     assert "was not looked at" in " ".join(done.stdout.split())  # a long path wraps the line
     assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
 

@@ -27,11 +27,11 @@ COMMANDS = [
 ]
 
 
-def inside(*how: str, line: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+def inside(*how: str, line: str, **env: str) -> subprocess.CompletedProcess[str]:
     needs_bubblewrap()
     start = ["bwrap", *how, "--dev", "/dev", "--proc", "/proc", sys.executable, "-m", "touchline", *line.split()]
     return subprocess.run(
-        start, capture_output=True, text=True, check=False, env=environment(**env), cwd=cwd, stdin=subprocess.DEVNULL
+        start, capture_output=True, text=True, check=False, env=environment(**env), stdin=subprocess.DEVNULL
     )
 
 

@@ -110,9 +110,9 @@ def test_every_variable_of_an_agent_is_known_and_a_wrong_one_gets_the_agents_own
     desk: Desk, each: Field[object]
 ) -> None:
     variable = require_key(f"agents.claude.{each.name}").variable
-    assert desk.found(**{variable: "3"}).origins[f"agents.claude.{each.name}"].where == variable
-    assert desk.found(**{variable: "3"}).strange == {}
-    assert desk.found(**{f"{variable}X": "3"}).strange == {f"{variable}X": variable}
+    assert desk.found(None, **{variable: "3"}).origins[f"agents.claude.{each.name}"].where == variable
+    assert desk.found(None, **{variable: "3"}).strange == {}
+    assert desk.found(None, **{f"{variable}X": "3"}).strange == {f"{variable}X": variable}
 
 
 def test_the_numbers_of_the_rules_are_a_section(desk: Desk) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from touchline import __version__
 from touchline.audit.visible import one_line
+from touchline.own_package import how_to_install, needed
 from touchline.store.checked import Checked, ok, problem, warning
 
 LEAST_PYTHON = (3, 11)
@@ -38,20 +39,21 @@ class Group:
     """The check's name."""
     packages: tuple[str, ...]
     purpose: str
-    bring: str
-    """What `pip install` is told to bring them."""
+    extra: str = ""
+    """The extra that brings them."""
 
 
-GROUPS = (
-    Group(id="packages.cli", packages=("typer", "rich"), purpose="the command line", bring="touchline"),
-    Group(
-        id="packages.engine",
-        packages=("sqlalchemy", "alembic", "dbos", "psycopg"),
-        purpose="the database, events and workers",
-        bring="touchline",
-    ),
-    Group(id="extra.fast", packages=("orjson",), purpose="reading logs faster", bring='"touchline[fast]"'),
-)
+_CLI = ("typer", "rich")
+
+
+def groups() -> tuple[Group, ...]:
+    """All that the package says it needs, by purpose."""
+    engine = tuple(each for each in needed() if each not in _CLI)
+    return (
+        Group(id="packages.cli", packages=_CLI, purpose="the command line"),
+        Group(id="packages.engine", packages=engine, purpose="the database, events, workers and models' answers"),
+        Group(id="extra.fast", packages=needed("fast"), purpose="reading logs faster", extra="fast"),
+    )
 
 
 def check_packages() -> Iterator[Checked]:
@@ -62,7 +64,7 @@ def check_packages() -> Iterator[Checked]:
     else:
         yield problem("python", running, fix=f"Use Python {'.'.join(map(str, LEAST_PYTHON))} or newer.")
     yield ok("touchline", f"{__version__} ({Path(__file__).parents[1]})")
-    for group in GROUPS:
+    for group in groups():
         yield check_group(group)
     yield check_sqlite(sqlite3.sqlite_version)
 
@@ -95,6 +97,9 @@ def check_programs(path: str | None = None) -> Iterator[Checked]:
 
 def check_group(group: Group) -> Checked:
     """Are these packages there?"""
+    if not group.packages:
+        found = "not known: Touchline runs here without being installed"
+        return warning(group.id, found, fix=how_to_install(group.extra))
     versions: list[str] = []
     missing: list[str] = []
     for package in group.packages:
@@ -105,7 +110,7 @@ def check_group(group: Group) -> Checked:
     if not missing:
         return ok(group.id, ", ".join(versions))
     return warning(
-        group.id, f"not installed: {', '.join(missing)} (for {group.purpose})", fix=f"pip install {group.bring}"
+        group.id, f"not installed: {', '.join(missing)} (for {group.purpose})", fix=how_to_install(group.extra)
     )
 
 

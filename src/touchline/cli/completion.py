@@ -51,7 +51,7 @@ def _add(line: str, start: Path) -> None:
 
 
 def _lines(shell: str) -> str:
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     return get_completion_script(prog_name="touchline", complete_var=COMPLETING, shell=shell)
 
@@ -70,9 +70,9 @@ def _shell(words: list[str]) -> str:
 
 
 def _started_from() -> str:
-    import shellingham
+    from typer._completion_shared import _get_shell_name
 
     try:
-        return str(shellingham.detect_shell()[0])
-    except (shellingham.ShellDetectionFailure, OSError):
+        return _get_shell_name() or ""
+    except OSError:  # it looks at the processes, and may not
         return ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from touchline.audit.figures import size
 from touchline.errors import StoreError
+from touchline.own_package import how_to_install
 from touchline.store.checked import Checked, ok, problem, warning
 from touchline.store.filesystem import mount_of
 from touchline.store.place import Place
@@ -129,7 +130,7 @@ def _database(place: Place, at: datetime) -> Iterator[Checked]:
             server = None if found.kind == "sqlite" else _server_time(database)
             at = datetime.now(UTC)
     except ModuleNotFoundError as error:
-        yield warning("database", f"{place} was not looked at: no {error.name}", fix="pip install touchline")
+        yield warning("database", f"{place} was not looked at: no {error.name}", fix=how_to_install())
         yield clock
         return
     except StoreError as error:

@@ -11,8 +11,7 @@ from typing import Any
 
 from touchline import __version__
 from touchline.cli.sheet import print_json
-
-PACKAGES = ("alembic", "dbos", "orjson", "psycopg", "pydantic", "pydantic-ai-slim", "rich", "sqlalchemy", "typer")
+from touchline.own_package import needed
 
 
 def print_version_json() -> None:
@@ -30,7 +29,7 @@ def version_facts() -> dict[str, Any]:
         "installed": str(Path(__file__).parents[1]),
         "database_revision": newest_revision(),
         "agents": list(driver_names()),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: _version(name) for name in sorted({*needed(), *needed("fast"), *needed("models")})},
     }
 
 

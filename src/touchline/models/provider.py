@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from touchline.errors import ModelError
 from touchline.models.asking import Prompted, Raw
 from touchline.models.naming import ModelName
+from touchline.own_package import how_to_install
 from touchline.supervision.facts import Usage
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class ProviderModel:
         except ModuleNotFoundError:
             raise ModelError(
                 f"{name.line} needs Pydantic AI, which is not installed.",
-                hint='Install it with: pip install "touchline[models]"   or use an agent you have: cli:claude',
+                hint=f"Use an agent you have, such as cli:claude, or install it. {how_to_install('models')}",
             ) from None
         self._name = name
         self._env = env
