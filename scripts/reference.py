@@ -14,6 +14,9 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from ends import ATTEMPT_ENDS, ERRORS, SESSION_ENDS
+from ends import check as check_ends
+
 from touchline.settings.keys import Key, keys
 from touchline.settings.sections import SECTIONS
 from touchline.settings.values import toml_of, wanted_words
@@ -48,19 +51,6 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
-
-
-OTHER_ENDS: list[tuple[str, ...]] = [
-    ("`cost_unknown`", "Money is limited, and the agent does not tell what it spends, so it was not continued."),
-    ("`stopped`", "A person stopped it."),
-    ("`crash_guard`", "Touchline died three times in the middle of the same turn; it was not begun again."),
-    ("`lost`", "Its workflow ended without ending it; found at the next start."),
-    (
-        "`agent_error`, `sandbox_error`, `workspace_error` and the like",
-        "A step could not be done: the error's name; `detail` has its words.",
-    ),
-    ("`internal_error`", "A fault of Touchline itself; `detail` has its words."),
-]
 
 
 EVENT_FIELDS: list[tuple[str, ...]] = [
@@ -118,7 +108,14 @@ def setting_tables() -> str:
     return "\n\n".join(parts)
 
 
+def session_ends() -> list[tuple[str, ...]]:
+    named = ", ".join(f"`{word}`" for word in ERRORS)
+    raised = (f"{named} and the like", "A step could not be done: the error's name; `detail` has its words.")
+    return [*((f"`{word}`", why) for word, why in SESSION_ENDS.items()), raised]
+
+
 def pages() -> dict[str, str]:
+    check_ends(ROOT / "src/touchline")
     actions = [(f"`{value}`", text) for _, value, text in members("situation.py", "Action")]
     reasons = [(f"`{value}`", text) for _, value, text in members("situation.py", "Reason")]
     rules = [(f"`{value}`", text) for _, value, text in members("patterns.py", "Rule")]
@@ -201,7 +198,13 @@ Every decision is an action with a reason.
 
 ## Ends of a session that no decision came to
 
-{table(("reason", "why"), OTHER_ENDS)}
+{table(("reason", "why"), session_ends())}
+
+## Ends of a task's attempt that its session did not come to
+
+In a build; what follows from each: [builds](builds.md#what-follows-from-a-failure).
+
+{table(("reason", "why"), [(f"`{word}`", why) for word, why in ATTEMPT_ENDS.items()])}
 """,
         "rules.md": f"""# Rules and numbers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -31,6 +32,42 @@ def test_reasons_rules_and_numbers_are_as_the_code_says() -> None:
         [sys.executable, "scripts/reference.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_new_end_of_a_session_or_an_attempt_must_be_told_of(tmp_path: Path) -> None:
+    """Words beside `reason` that no list knows stop the script that writes the page."""
+    source = tmp_path / "touchline"
+    shutil.copytree(ROOT / "src" / "touchline" / "sessions", source / "sessions")
+    shutil.copytree(ROOT / "src" / "touchline" / "roles" / "build", source / "roles" / "build")
+    line = "import sys; from pathlib import Path; from ends import check; check(Path(sys.argv[1]))"
+
+    def checked() -> str:
+        command = [sys.executable, "-c", line, str(source)]
+        return subprocess.run(command, cwd=ROOT / "scripts", capture_output=True, text=True, check=False).stderr
+
+    assert checked() == ""
+    for file, code in (
+        ("sessions/new.py", 'EATEN = "eaten"\nmove(reason=EATEN if late else word)\n'),
+        ("sessions/new.py", 'done = _error("eaten", "by the dog")\n'),
+        ("roles/build/new.py", 'done = ended | {"how": "failed", "reason": "eaten"}\n'),
+    ):
+        (source / file).write_text(code)
+        assert "not told of in scripts/ends.py: ['eaten']" in checked()
+        (source / file).unlink()
+
+
+def test_every_end_that_counts_as_a_failed_validation_is_documented() -> None:
+    from touchline.roles.build.failures import Failure
+    from touchline.roles.build.scheduling import _KINDS
+
+    said = re.search(
+        r"A session that ends without a good result.*?counts as `validation`", text("reference/builds.md"), re.DOTALL
+    )
+    assert said is not None
+    counted = {word for word, kind in _KINDS.items() if kind is Failure.VALIDATION}
+    assert set(re.findall(r"`(\w+)`", said[0])) == counted
+    reasons = text("reference/reasons.md")
+    assert [word for word in counted - set(Failure) if f"| `{word}` |" not in reasons] == []
 
 
 def test_every_command_and_option_is_documented() -> None:
@@ -68,6 +105,21 @@ def test_every_exit_code_is_documented() -> None:
     page = text("reference/commands.md")
     for code in Exit:
         assert re.search(rf"^\| {int(code)} \|", page, re.MULTILINE), code
+
+
+def test_no_command_promises_an_exit_code_that_there_is_not() -> None:
+    from touchline.cli.exits import Exit
+    from touchline.cli.loading import root
+
+    page = text("reference/commands.md")
+    told = re.findall(r"[Ee]xit codes? (\d+)", page) + re.findall(r"^\| (\d+)(?:, (\d+))? \|", page, re.MULTILINE)
+    codes = {code for each in told for code in ((each,) if isinstance(each, str) else each) if code}
+    for command in root().commands.values():
+        for each in (command, *getattr(command, "commands", {}).values()):
+            _, _, listed = (each.help or "").partition("Exit codes:")
+            codes |= {code for line in re.findall(r"^ *([\d, ]+)  ", listed, re.MULTILINE) for code in line.split(", ")}
+    assert {"0", "1", "2", "3", "5", "143"} <= codes
+    assert {int(code) for code in codes} <= set(Exit)
 
 
 def test_advice_to_install_works() -> None:
