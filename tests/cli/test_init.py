@@ -84,6 +84,24 @@ def test_the_text_shows_the_file_and_the_next_command(person: Person) -> None:
         assert "Next: touchline doctor" in nothing.stderr
 
 
+def test_the_next_command_works_in_a_repository_without_a_commit_too(person: Person) -> None:
+    path = programs(person, "claude")
+    program(person.home / "bin", "bwrap", "exit 0")
+    (person.root / "a.py").write_text("a = 1\n")
+    told = person.told("init", "--yes", PATH=path)["next"]
+    commit, _, run = told.partition("   (agents work in a clone of it); then: ")
+    assert run.startswith("touchline run "), told
+    refused = person.run("run", "x", "--agent", "scripted", "--script", person.home / "none.yaml", code=2)
+    assert "no commit yet" in refused.stderr
+    who = {f"GIT_{who}_{what}": "ann@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    subprocess.run(
+        ["/bin/sh", "-c", commit], check=True, cwd=person.root, env={**person.env, **who}, capture_output=True
+    )
+    again = person.run("run", "x", "--agent", "scripted", "--script", person.home / "none.yaml", code=2)
+    assert "no commit yet" not in again.stderr
+    assert person.told("init", "--dry-run", PATH=path)["next"] == run
+
+
 def test_an_agent_that_does_not_start_and_one_that_misbehaves_are_told(person: Person) -> None:
     folder = person.home / "bin"
     program(folder, "claude", "exit 3")

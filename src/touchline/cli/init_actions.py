@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from touchline.agents.workspaces.repository import find_repository
 from touchline.audit.visible import visible
 from touchline.cli.asking import agree
 from touchline.cli.init_found import Seen, see, settings_text
 from touchline.cli.sheet import print_facts, print_json
 from touchline.cli.terminal import say
-from touchline.errors import InputError, SettingsError
+from touchline.errors import InputError, SettingsError, WorkspaceError
 from touchline.settings.files import read_file
 from touchline.settings.folders import PROJECT_FILE
 from touchline.settings.loading import project_root
@@ -26,7 +27,7 @@ def run(*, yes: bool, force: bool, dry_run: bool, as_json: bool) -> None:
         _require_writable(path, force=force)
     seen = see(root, os.environ)
     text = settings_text(seen)
-    next_step = _next(seen)
+    next_step = _next(seen, has_commit=_has_commit(root))
     if not as_json:
         print_facts(_facts(seen))
         print(f"\n{visible(text)}")
@@ -79,12 +80,21 @@ def _trust(path: Path) -> None:
         say(f"{error.message} Until it can be, this is not used: {', '.join(guarded)}.")
 
 
-def _next(seen: Seen) -> str:
+def _has_commit(root: Path) -> bool:
+    """An agent works in a clone of the last commit, so a run needs one."""
+    try:
+        return find_repository(root, os.environ).commit("HEAD") is not None
+    except WorkspaceError:
+        return True  # no git, or one that is too old: a run says what to do
+
+
+def _next(seen: Seen, *, has_commit: bool) -> str:
     if seen.agent is None:
         return "touchline doctor   (no agent starts here; it says what to do)"
     if not seen.sandbox.bubblewrap and not seen.agent.own_sandbox:
         return "touchline doctor   (no sandbox works here; it says what to do)"
-    return 'touchline run "Say what the agent is to do"'
+    run = 'touchline run "Say what the agent is to do"'
+    return run if has_commit else f"git add -A && git commit -m Start   (agents work in a clone of it); then: {run}"
 
 
 def _facts(seen: Seen) -> dict[str, str]:
