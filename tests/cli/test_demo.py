@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.command import said, touchline
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.timeout(120)
 
 
@@ -37,6 +39,10 @@ def test_the_demo_shows_hedge_loop_and_nudge_and_ends_with_evidence(tmp_path: Pa
     ]
     assert at == sorted(at), words
     assert list(tmp_path.iterdir()) == [], "nothing is left behind"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, excerpt, _ = re.split(r"```text\n|```\n\nThe command", readme)
+    for part in re.split(r"^\w+ +|…", excerpt, flags=re.MULTILINE):
+        assert " ".join(part.split()) in words, "the README shows what it prints"
 
 
 def test_kept_it_can_be_looked_at_and_applied(tmp_path: Path) -> None:
