@@ -449,3 +449,13 @@ def test_a_file_that_nobody_wrote_is_no_proof_where_the_workspace_was_watched() 
     assert classify(said, ledger=watched).rejected == ("unproved_claim",)
     assert not classify(said, ledger=PROVED).rejected
     assert not classify("I changed the cache and created `dist/app.whl`. The tests pass.", ledger=watched).rejected
+
+
+@pytest.mark.parametrize("text", ["There is nothing more to do here.", "The answer is in src/cache.py.", "All good."])
+def test_an_open_edit_of_an_earlier_turn_is_not_forgotten_because_nothing_is_claimed(text: str) -> None:
+    task = "Fix the cache in src/cache.py"
+    stop = classify(text, ledger=UNCHECKED, task=task, first_call=3, open_since=0)
+    assert "unverified_edits" in stop.rejected
+    assert not classify(text, ledger=UNCHECKED, task=task, first_call=3, open_since=3).rejected, "settled before"
+    assert not classify(text, ledger=UNCHECKED, task=task, first_call=3).rejected, "a person spoke in between"
+    assert not classify(text, ledger=PROVED, task=task, first_call=6, open_since=0).rejected, "proved meanwhile"

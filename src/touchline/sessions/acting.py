@@ -137,8 +137,19 @@ def take_answer(connection: sa.Connection, id: str, question: str, answer: Any) 
         return None
     last = connection.execute(sa.select(sa.func.max(turns.c.number)).where(turns.c.session_id == id)).scalar() or 0
     order = Order(number=last + 1, kind="answer", message=text("answer", answer=str(answer)))
-    # A person has spoken: what was counted towards asking him is over.
-    state = replace(record.state, order=order, work={}, thrash=None, reminded=None, answering=question, advised=0)
+    # A person has spoken: what was counted towards asking him is over. Of work that is not proved only who was asked
+    # about that very thing has decided.
+    decided = record.reason == Reason.REJECTED_AGAIN
+    state = replace(
+        record.state,
+        order=order,
+        work={},
+        thrash=None,
+        reminded=None,
+        answering=question,
+        advised=0,
+        settled=record.state.calls if decided else record.state.settled,
+    )
     move(connection, "sessions", id, "running", reason="answered", detail="", question_id=None, state=state.to_json())
     return order.number
 
@@ -195,7 +206,9 @@ def end(connection: sa.Connection, id: str, number: int, judged: Mapping[str, An
     # A turn that could not be run to its end is not left open.
     unfinished = turns.update().where(turns.c.session_id == id, turns.c.ended.is_(None))
     connection.execute(unfinished.values(ended=str(Ended.UNKNOWN), end_detail=judged["message"], ended_at=now()))
-    _save(connection, id, replace(record.state, work={}, calls=judged.get("calls", 0), nudged=False, failures=0))
+    calls = judged.get("calls", 0)
+    settled = calls if judged["delivery"] == "accepted" else record.state.settled
+    _save(connection, id, replace(record.state, work={}, calls=calls, settled=settled, nudged=False, failures=0))
     _decided(connection, record, number, judged, [])
     return deliver(connection, id, number, judged, changes)
 

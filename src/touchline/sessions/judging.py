@@ -180,6 +180,7 @@ def _stop(
             task=session.asked.task,
             phase_missing=missing,
             first_call=first_call,
+            open_since=session.state.settled,
             judge=judge,
             limits=limits,
         )

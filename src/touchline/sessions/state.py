@@ -15,6 +15,7 @@ attempt     how often the task was begun anew
 turns_base  turns that a reviewer has already allowed for
 streak      reviews in a row that asked for changes
 advised     questions in a row that were answered without a person
+settled     calls up to which an accepted result, or a person, has settled the work: later edits stay open until proved
 answering   the question whose answer the present workflow goes on with
 """
 
@@ -66,6 +67,7 @@ class State:
     turns_base: int = 0
     streak: int = 0
     advised: int = 0
+    settled: int = 0
     answering: str | None = None
 
     def to_json(self) -> dict[str, Any]:

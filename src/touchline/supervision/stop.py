@@ -40,6 +40,7 @@ def classify(
     task: str = "",
     phase_missing: Sequence[str] = (),
     first_call: int = 0,
+    open_since: int | None = None,
     judge: Judge | None = None,
     limits: Limits = LIMITS,
 ) -> Stop:
@@ -47,7 +48,8 @@ def classify(
 
     Without a ledger the text is judged alone, and a completion is accepted only when the text names a check
     and its outcome. `phase_missing` is the evidence that the task's phase demands and lacks. `first_call` is the
-    index of this turn's first call, where the ledger began with an earlier turn. `judge` is asked
+    index of this turn's first call, where the ledger began with an earlier turn; `open_since` that of the first call
+    whose edits this stop answers for, where a task goes on over several turns. `judge` is asked
     only below `limits.sure`; whatever goes wrong with it, the rules stand and `note` says so.
     """
     if ended in _ABNORMAL:
@@ -86,7 +88,8 @@ def classify(
     if ledger is not None:
         idle = ledger.changed_nothing and is_work(task) and not pattern("guards.unneeded").search(prose.words)
         stop = replace(stop, claims=tuple(_traced(claim, ledger, idle=idle) for claim in stop.claims))
-    return _gated(stop, ledger, now, hedges, shown, answer=answer, phase_missing=tuple(phase_missing))
+    at_issue = now if ledger is None or open_since is None else ledger.since(min(open_since, first_call))
+    return _gated(stop, ledger, at_issue, hedges, shown, answer=answer, phase_missing=tuple(phase_missing))
 
 
 def _asked(stop: Stop, judge: Judge, *, text: str, task: str) -> Stop:
@@ -128,7 +131,7 @@ def _of_this_turn(claims: tuple[Claim, ...], now: Ledger | None, first_call: int
 def _gated(
     stop: Stop,
     ledger: Ledger | None,
-    now: Ledger | None,
+    at_issue: Ledger | None,
     hedges: Hedges,
     shown: Shown,
     *,
@@ -143,10 +146,10 @@ def _gated(
             if "contradicted_claim" not in rejected:
                 rejected.append("contradicted_claim")
             _once(missing, f'a result that bears out "{_cut(claim.words)}": {claim.because}')
-    if ledger is None or now is None:
+    if ledger is None or at_issue is None:
         rejected += _unshown(hedges, shown, answer=answer)
     else:
-        rejected += _unrecorded(stop.claims, ledger, now, hedges, answer=answer)
+        rejected += _unrecorded(stop.claims, ledger, at_issue, hedges, answer=answer)
     if phase_missing:
         rejected.append("phase_evidence_missing")
     for why in rejected:
@@ -180,10 +183,10 @@ def _gated(
 
 
 def _unrecorded(
-    claims: Sequence[Claim], ledger: Ledger, now: Ledger, hedges: Hedges, *, answer: bool
+    claims: Sequence[Claim], ledger: Ledger, at_issue: Ledger, hedges: Hedges, *, answer: bool
 ) -> list[Rejection]:
-    # An edit of an earlier turn is this turn's business only when this turn claims work again.
-    concerned = bool(now.writes) or (bool(claims) and not answer)
+    # An edit that is not at issue is this turn's business only when this turn claims work again.
+    concerned = bool(at_issue.writes) or (bool(claims) and not answer)
     if concerned and ledger.last_edit is not None and not ledger.verified_after_last_edit:
         unverified: list[Rejection] = ["unverified_edits"]
         return [*unverified, "hedged_only"] if hedges.outcome else unverified
