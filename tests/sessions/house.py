@@ -34,6 +34,7 @@ from touchline.store.database import Database
 from touchline.store.events import Event, read
 from touchline.store.log_tables import outbox
 from touchline.store.place import Place
+from touchline.supervision.facts import Call, Result
 from touchline.supervision.limits import LIMITS, Limits
 
 MARK = "TOUCHLINE_SESSIONS_TEST"
@@ -82,6 +83,24 @@ class Forgetful(Scripted):
         return super().launch(request, found, env)
 
 
+class Timeless(Scripted):
+    """The scripted agent as a CLI that tells no time of anything it does."""
+
+    name = "timeless"
+
+    def converse(self, request: Any, *, spent_before: Any = None) -> Any:
+        conversation = super().converse(request, spent_before=spent_before)
+        finish = conversation.finish
+
+        def timeless(**known: Any) -> Any:
+            turn = finish(**known)
+            told = [replace(each, at=None) if isinstance(each, Call | Result) else each for each in turn.events]
+            return replace(turn, events=tuple(told))
+
+        conversation.finish = timeless  # type: ignore[method-assign]
+        return conversation
+
+
 class Fenced(Scripted):
     """The scripted agent as a CLI that confines its tools by itself."""
 
@@ -90,7 +109,7 @@ class Fenced(Scripted):
 
 
 DRIVERS: dict[str, Driver] = {
-    driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Fenced())
+    driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Timeless(), Fenced())
 }
 
 

@@ -417,3 +417,78 @@ def test_any_arguments_are_read_without_an_error(tool: str, args: dict[str, Any]
 def test_words_of_the_agent_prove_nothing() -> None:
     said = Turn(cli="claude", events=(Text(text=f"I ran pytest: {PASS}. Committed [main 1a2b3c4] x."),))
     assert ledger_of(said) == Ledger()
+
+
+def timed(turn: Turn, seconds: float = 10) -> Turn:
+    """The same, with results so long after their calls."""
+    begun = {event.id: event.at for event in turn.events if isinstance(event, Call)}
+    events = [
+        replace(e, at=(begun[e.call_id] or NOON) + timedelta(seconds=seconds)) if isinstance(e, Result) else e
+        for e in turn.events
+    ]
+    return replace(turn, events=tuple(events))
+
+
+def at_minute(minute: float) -> float:
+    return (NOON + timedelta(minutes=minute)).timestamp()
+
+
+def seen(path: str, minute: float, *, before: bool = True) -> Snapshot:
+    return Snapshot(
+        before={path: (1, at_minute(-9))} if before else {}, after={path: (2, at_minute(minute))}, root="/repo"
+    )
+
+
+@pytest.mark.parametrize("path", ["/repo/a.py", "a.py", "./a.py"])
+def test_a_file_that_changed_after_its_own_call_was_edited_again(path: str) -> None:
+    turn = timed(turn_of(edit(path), sh("pytest", PASS), sh("python gen.py")))
+    found = ledger_of(turn, snapshot=seen("a.py", 2.1))
+    assert [(w.call, w.how) for w in found.writes] == [(0, "tool"), (2, "snapshot")]
+    assert not found.verified_after_last_edit
+    own = ledger_of(turn, snapshot=seen("a.py", 0.1))
+    assert own.verified_after_last_edit, "the call's own write is no second one"
+    assert len(own.writes) == 1
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["pytest", "ruff format .", "npx prettier --write .", "chmod +x a.py", "git commit -qm x", "mypy ."],
+)
+def test_what_checks_and_formatters_touch_is_no_new_edit(after: str) -> None:
+    turn = timed(turn_of(edit("/repo/a.py"), sh("pytest", PASS), sh(after, PASS)))
+    assert ledger_of(turn, snapshot=seen("a.py", 2.1)).verified_after_last_edit
+    assert ledger_of(turn, snapshot=seen("report.xml", 2.1, before=False)).verified_after_last_edit
+
+
+@pytest.mark.parametrize("after", ["python gen.py", "./gen.sh", "git merge other", "tar xf new.tar", "node gen.js"])
+def test_what_can_bring_other_contents_is_one(after: str) -> None:
+    turn = timed(turn_of(edit("/repo/a.py"), sh("pytest", PASS), sh(after)))
+    assert not ledger_of(turn, snapshot=seen("a.py", 2.1)).verified_after_last_edit
+
+
+def test_a_line_that_checks_what_its_script_made_proves_it() -> None:
+    turn = timed(turn_of(edit("/repo/a.py"), sh("python gen.py && pytest", PASS)))
+    assert ledger_of(turn, snapshot=seen("a.py", 1.1)).verified_after_last_edit
+    turn = timed(turn_of(edit("/repo/a.py"), sh("pytest && python gen.py", PASS)))
+    assert not ledger_of(turn, snapshot=seen("a.py", 1.1)).verified_after_last_edit
+
+
+def test_a_file_of_an_earlier_turn_that_no_call_of_this_one_names_was_changed_by_a_script() -> None:
+    first = ledger_of(timed(turn_of(edit("/repo/a.py"), sh("pytest", PASS))), snapshot=seen("a.py", 0.1))
+    second = ledger_of(timed(turn_of(sh("python gen.py"))), first, snapshot=seen("a.py", 0.1))
+    assert [(w.call, w.how) for w in second.writes] == [(0, "tool"), (2, "snapshot")]
+
+
+def test_a_file_of_the_same_name_in_another_folder_is_another_file() -> None:
+    turn = timed(turn_of(edit("/repo/src/a.py"), sh("pytest", PASS), sh("python gen.py")))
+    assert [w.path for w in ledger_of(turn, snapshot=seen("a.py", 2.1)).writes] == ["/repo/src/a.py", "a.py"]
+
+
+def test_of_calls_made_at_once_each_keeps_what_it_told() -> None:
+    turn = turn_of(edit("/repo/a.py"), sh("pytest", PASS))
+    events = [replace(e, at=NOON) if isinstance(e, Call) else e for e in turn.events]
+    ends = iter((NOON + timedelta(seconds=1), NOON + timedelta(seconds=20)))
+    events = [replace(e, at=next(ends)) if isinstance(e, Result) else e for e in events]
+    found = ledger_of(replace(turn, events=tuple(events)), snapshot=seen("a.py", 0.01))
+    assert [w.call for w in found.writes] == [0]
+    assert found.verified_after_last_edit

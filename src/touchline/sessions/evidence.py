@@ -10,6 +10,7 @@ from typing import Any
 from touchline.agents.port import Driver
 from touchline.sessions import snapshots
 from touchline.sessions.checks import CheckRun, with_check
+from touchline.sessions.heard_times import with_times
 from touchline.sessions.raw import Heard, heard
 from touchline.sessions.records import SessionRecord, TurnRecord
 from touchline.supervision.evidence import Ledger, TestRun
@@ -45,7 +46,8 @@ def evidence_of(
             first = ledger.calls
         each = heard(driver, session, folder, turn)
         found.append(each)
-        ledger = ledger_of(each.parts, ledger, snapshot=snapshots.kept(folder, turn.number))
+        parts = with_times(folder, turn.number, each.parts)
+        ledger = ledger_of(parts, ledger, snapshot=snapshots.kept(folder, turn.number, session.workspace))
         if turn.number < turns[-1].number:
             ledger = with_check(ledger, CheckRun.from_json(turn.check_run))
         after.append(ledger)

@@ -20,7 +20,7 @@ def keep(folder: Path, when: str, number: int, workspace: Path) -> None:
     part.replace(path)
 
 
-def kept(folder: Path, number: int) -> Snapshot | None:
+def kept(folder: Path, number: int, workspace: str = "") -> Snapshot | None:
     """Both looks at a turn; None when one is not there."""
     try:
         before, after = (
@@ -29,4 +29,4 @@ def kept(folder: Path, number: int) -> Snapshot | None:
         )
     except (OSError, ValueError):
         return None
-    return Snapshot(before=before, after=after)
+    return Snapshot(before=before, after=after, root=workspace)

@@ -16,7 +16,7 @@ from touchline.agents.port import Driver, Found, Level, Request
 from touchline.agents.redaction import Redactor
 from touchline.agents.turns import Ran, TurnLimits, run_turn
 from touchline.errors import SessionError
-from touchline.sessions import governor, snapshots
+from touchline.sessions import governor, heard_times, snapshots
 from touchline.sessions.contracts import contract_of
 from touchline.sessions.preparing import installed
 from touchline.sessions.prompting import prompt_of, with_turns_left
@@ -127,7 +127,9 @@ def _run(
         begun = _begin(room, begun.session, begun.order, begun.torn, beginning=beginning, lost=True)
         ran, boundary = _heard(room, begun, _request(begun), driver, found, hold, must_stop, redactor)
     fault_point("session.turn_over")
-    snapshots.keep(room.of(begun.session.id), "after", begun.order.number, Path(begun.session.workspace))
+    folder, number = room.of(begun.session.id), begun.order.number
+    snapshots.keep(folder, "after", number, Path(begun.session.workspace))
+    heard_times.keep(folder, number, boundary.times)
     _end(room, begun, ran, boundary, redactor)
 
 

@@ -6,6 +6,7 @@ one begins with the reminder; where the reminder did not help, it is ended too. 
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,6 +52,8 @@ class Boundary:
         self.pending: list[str] = []
         """Reminders for the next message, where the CLI cannot be spoken to."""
         self.calls = first
+        self.times: dict[str, list[float]] = {}
+        """Of each call when it was heard to begin, and to end."""
         self._teller, self._speaks, self._read_only = teller, speaks, read_only
         self._tokens_left, self._redact = tokens_left, redact
         self._running: dict[str, Step] = {}
@@ -60,6 +63,13 @@ class Boundary:
     def __call__(self, event: Event) -> Say | Stop | None:
         # Before anything is made of it: a reminder quotes commands, cut short, and half a secret is not found again.
         event = _without_secrets(event, self._redact)
+        match event:
+            case Call():
+                self.times.setdefault(event.id, [time.time()])
+            case Result() if len(self.times.get(event.call_id, ())) == 1:
+                self.times[event.call_id].append(time.time())
+            case _:
+                pass
         if self._teller is not None:
             self._teller.event(event)
             if isinstance(event, Text | Call):

@@ -6,6 +6,8 @@ whose answer was never seen proves nothing. `before` goes on with an earlier led
 
 from __future__ import annotations
 
+from touchline.supervision.values import replace
+
 from .commands import Plan, plan_of
 from .evidence import VERIFYING, Command, CommandKind, Commit, Ledger, TestRun, Weakened, Write
 from .facts import Result, Step, Turn, steps_of
@@ -56,7 +58,8 @@ class _Entries:
         # A fallen count is worked out anew from all runs; a deed stays done.
         fell = start.weakened is not None and start.weakened.why == "count_fell"
         self.weakened: Weakened | None = None if fell else start.weakened
-        self.times: list[float] = []
+        self.times: list[tuple[int, float, float]] = []
+        """Of each call of this turn when it began and ended; 0 where it is not known."""
         self.watched = start.watched or not start.calls
         """Whether every turn so far came with a snapshot."""
 
@@ -80,7 +83,8 @@ class _Entries:
         cwd = turn.cwd
         self.calls = step.index + 1
         call, result, at = step.call, step.result, step.index
-        self.times.append(call.at.timestamp() if call.at else 0.0)
+        ended = result.at if result is not None else None
+        self.times.append((at, call.at.timestamp() if call.at else 0.0, ended.timestamp() if ended else 0.0))
         if result is None:
             return
         role = role_of(call.tool)
@@ -106,22 +110,18 @@ class _Entries:
             self.commits.extend(Commit(hash=h, call=at) for h in commits_in(result.text))
 
     def take_snapshot(self, snapshot: Snapshot) -> None:
-        """Note changes that no call accounts for: a script made them.
+        """Note changes that no call accounts for: a script made them."""
+        from .untold import Span, checks_itself, untold  # hooks have no snapshots, and count milliseconds
 
-        They belong to the call that ran when the file changed, where times tell it; else to the last call that ran
-        something other than a check.
-        """
-        ran = [c.call for c in self.commands if c.kinds & {"run", "edit", "install"}]
-        default = ran[-1] if ran else max(0, self.calls - 1)
-        known = [w.path for w in self.writes]
-        for change in snapshot.changes():
-            if any(_same(change.path, path) for path in known):
-                continue
-            stamp, at = snapshot.stamp(change.path), default
-            if stamp is not None:
-                begun = [i for i, time in enumerate(self.times, self.first) if 0 < time <= stamp]
-                at = begun[-1] if begun else default
+        spans = [Span(call=call, begun=begun, ended=ended) for call, begun, ended in self.times]
+        found = list(untold(snapshot, spans, tuple(self.writes), self.commands, calls=self.calls))
+        for at, change in found:
             self._changes(((0, change),), at, None, how="snapshot")
+        made = {at for at, _ in found}
+        self.commands = [
+            replace(c, checks_own_edit=c.checks_own_edit or checks_itself(c)) if c.call in made else c
+            for c in self.commands
+        ]
         self.writes.sort(key=lambda write: write.call)
 
     def _shell(

@@ -16,6 +16,8 @@ class Snapshot(Value):
 
     before: Mapping[str, tuple[int, float | str]]
     after: Mapping[str, tuple[int, float | str]]
+    root: str = ""
+    """Where the workspace is, for calls that name files from the root."""
 
     def changes(self) -> tuple[Change, ...]:
         """Files made, changed or taken away, in order of path; caches and build results left out."""
