@@ -36,6 +36,10 @@ class Part(Value):
     targets: tuple[str, ...] = ()
     appends: bool = False
     heredoc: str = ""
+    out: str = ""
+    """Where its output goes, when it is not shown."""
+    err: str = ""
+    """The same for its error output."""
     piped: bool = False
     """True when its output goes into the next part."""
 
@@ -71,7 +75,8 @@ def _plan(text: str) -> Plan:
     defined = _defined(text)
     parts: list[Part] = []
     operators = [simple.then for simple, _ in simples]
-    heads = [words[0] if words else "" for _, words in simples]
+    # `|| exit 0` is no way to tell of a failure.
+    heads = ["" if words[1:2] == ("0",) else words[0] if words else "" for _, words in simples]
     for at, (simple, words) in enumerate(simples):
         if words and words[0] == "set":
             strict = strict or any(shape(r"-[a-z]*e").match(w) for w in words[1:])
@@ -88,11 +93,13 @@ def _plan(text: str) -> Plan:
                 words=words,
                 kinds=kinds,
                 runner=runner,
-                exit=_exit(at, operators, heads, strict=strict, pipefail=pipefail),
+                exit="hidden" if simple.negated else _exit(at, operators, heads, strict=strict, pipefail=pipefail),
                 folder=folder,
                 targets=simple.targets,
                 appends=simple.appends,
                 heredoc=simple.heredoc,
+                out=simple.out,
+                err=simple.err,
                 piped=simple.then == "|",
             )
         )
@@ -151,7 +158,7 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
             continue
         script = _script(name, words)
         if script is not None and depth < MAX_DEPTH:
-            inner = [found for s in split(script) for found in _unwrapped(s, depth + 1)]
+            inner = [found for s in split(script) for found in _unwrapped(_within(s, simple), depth + 1)]
             if inner:
                 last, last_words = inner[-1]
                 inner[-1] = (replace(last, then=simple.then), last_words)
@@ -170,6 +177,13 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
         # `hatch run test` and `pdm run lint:all` name the project's scripts, not the programs of that name.
         words = (f"./{rest[0]}", *rest[1:]) if size > 1 and (rest[0] == "test" or ":" in rest[0]) else rest
     return [(simple, words)]
+
+
+def _within(inner: Simple, outer: Simple) -> Simple:
+    """A command of a nested shell: what happens to that shell's output and exit code happens to its own."""
+    return replace(
+        inner, out=inner.out or outer.out, err=inner.err or outer.err, negated=inner.negated or outer.negated
+    )
 
 
 def _key(words: tuple[str, ...], size: int) -> str:

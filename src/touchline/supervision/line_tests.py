@@ -14,6 +14,9 @@ from .facts import Result
 from .testruns import Counts, Outcome, counts_of, outcome_of
 from .weakening import is_test_path
 
+_ALL = 1_000
+"""More summaries than a line prints."""
+
 
 def exit_code_of(result: Result) -> int | None:
     """The code the reader found, or the one that Claude Code and Gemini CLI write at a fixed place of the text."""
@@ -40,32 +43,48 @@ def runs_of_line(
         code = 0
     if "test" not in plan.kinds:
         return _runs_of_script(call, plan, result, code)
-    runners: dict[str, int] = {}
-    for part in plan.parts:
+    runners: dict[str, list[int]] = {}
+    for at, part in enumerate(plan.parts):
         if "test" in part.kinds:
-            runners[part.runner] = runners.get(part.runner, 0) + 1
+            runners.setdefault(part.runner, []).append(at)
     runs: list[TestRun] = []
-    for runner, times in runners.items():
-        seen = {p.exit for p in plan.parts if "test" in p.kinds and p.runner == runner}
+    for runner, places in runners.items():
+        seen = {plan.parts[at].exit for at in places}
         own = None if "hidden" in seen or (code != 0 and "own" not in seen) else code
-        counts = None if background else counts_of(result.text, runner, times)
+        counts = None if background else _counted(plan, places, result.text, runner)
         unsure = background or (result.failed and code is None)
         outcome = outcome_of(counts, None if background else own, failed=unsure, text=result.text)
         runs.append(_run(call, runner, counts, own, outcome))
     return tuple(runs)
 
 
+def _counted(plan: Plan, places: list[int], text: str, runner: str) -> Counts | None:
+    """The counts that these parts of the line printed themselves."""
+    if len(plan.parts) == 1 and not plan.parts[0].out and not plan.parts[0].err:
+        return counts_of(text, runner)
+    from .printed import printed_by  # only for lines of several parts: hooks count milliseconds
+
+    printed = printed_by(plan.parts, places, text)
+    if printed is None or (printed.doubtful and printed.partly):
+        return None
+    found = counts_of(printed.text, runner, printed.runs)
+    if found is None or not printed.doubtful or found.failed:
+        return found
+    everything = counts_of(printed.text, runner, _ALL)
+    return None if everything is not None and everything.failed else found
+
+
 def _runs_of_script(call: int, plan: Plan, result: Result, code: int | None) -> tuple[TestRun, ...]:
     """A test file run as a script is a test run when its output holds a summary, else just a run."""
     named = [
-        p
-        for p in plan.parts
+        at
+        for at, p in enumerate(plan.parts)
         if "run" in p.kinds and any(("test" in w or "spec" in w) and is_test_path(w) for w in p.words[:4])
     ]
-    counts = counts_of(result.text, "unittest") if named else None
+    counts = _counted(plan, named[-1:], result.text, "unittest") if named else None
     if counts is None or counts.verdict:
         return ()
-    own = code if named[-1].exit == "own" else None
+    own = code if plan.parts[named[-1]].exit == "own" else None
     outcome = outcome_of(counts, own, failed=result.failed and code is None, text=result.text)
     return (_run(call, counts.runner, counts, own, outcome),)
 

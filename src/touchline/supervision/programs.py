@@ -38,7 +38,7 @@ def tables() -> dict[str, Any]:
     for table in ("formatters", "valued_options", "asks_only_short"):
         raw[table] = {name: frozenset(words.split()) for name, words in raw[table].items()}
     raw["wrapper_heads"] = frozenset(key.split(" ")[0] for key in raw["two_word_wrappers"])
-    for words in ("asks_only", "shells", "moves", "unpacks"):
+    for words in ("asks_only", "shells", "moves", "prints", "unpacks"):
         raw[words] = frozenset(raw[words].split())
     return raw  # type: ignore[no-any-return]
 

@@ -21,6 +21,7 @@ MAX_DEPTH = 3
 _OPENERS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "{", "!"})
 _CLOSERS = frozenset({"done", "fi", "esac", "}"})
 _HEADS = frozenset({"for", "case", "select", "function"})
+_SEEN = frozenset({"/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
 class Simple(Value):
@@ -31,6 +32,12 @@ class Simple(Value):
     """Files its output is sent to."""
     appends: bool = False
     heredoc: str = ""
+    out: str = ""
+    """Where its output goes that nobody sees; empty where it is shown. `$(` when it becomes a word of the line."""
+    err: str = ""
+    """The same for its error output."""
+    negated: bool = False
+    """True after `!`: its exit code is turned round."""
     then: str = ""
     """The operator before the next command: `&&`, `||`, `|`, `;`, `&`, or nothing at the end."""
 
@@ -38,13 +45,15 @@ class Simple(Value):
 class _Open:
     """A command while it is being read."""
 
-    __slots__ = ("appends", "heredoc", "inner", "targets", "then", "words")
+    __slots__ = ("appends", "heredoc", "inner", "negated", "sent", "targets", "then", "words")
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.targets: list[str] = []
         self.inner: list[str] = []
         self.appends, self.heredoc, self.then = False, "", ";"
+        self.sent = ["", "", ""]
+        self.negated = False
 
 
 @cache
@@ -101,6 +110,7 @@ class _Reader:
         self.word: list[str] | None = None
         self.bare = self.opens_bare = True
         self.awaits = ""
+        self.stream = 1
         self.heredocs: list[tuple[_Open, str, str]] = []
         self.closed = False
 
@@ -155,17 +165,23 @@ class _Reader:
         if awaits in ("<<", "<<-"):
             self.heredocs.append((self.now, word, awaits))
         elif awaits == ">&" and (word == "-" or word.isdigit()):
-            pass
+            if self.stream in (1, 2):
+                self.now.sent[self.stream] = self.now.sent[int(word)] if word in ("1", "2") else "/dev/null"
         elif awaits in (">", ">|", "&>", ">&", ">>", "&>>"):
             self.now.targets.append(word)
             self.now.appends = awaits.endswith(">>")
+            for stream in (1, 2) if "&" in awaits else (self.stream,):
+                if stream in (1, 2):
+                    self.now.sent[stream] = "" if word in _SEEN else word
         elif not awaits:
             if self.opens_bare and not self.now.words and _assignment().match(first):
                 return
             self.now.words.append(word)
 
     def _redirect(self, text: str) -> None:
-        if self.word is not None and self.bare and "".join(self.word).isdigit():
+        self.stream = 1
+        if self.word is not None and self.bare and (digits := "".join(self.word)).isdigit():
+            self.stream = int(digits) if len(digits) == 1 else 0
             self.word = None
         self._end_word()
         self.awaits = text
@@ -249,9 +265,14 @@ class _Reader:
     def _finish(self, then: str) -> None:
         now, self.now = self.now, _Open()
         while now.words and now.words[0] in _OPENERS:
+            now.negated = now.negated or now.words[0] == "!"
             del now.words[0]
         if now.words and now.words[0] in _HEADS:
             now.words.clear()
+        if (now.words and now.words[0] in _CLOSERS) or (self.closed and not now.words):
+            # Where the group began is not known here: what stands before its end may all have been sent away.
+            for part in self.done:
+                part.sent = [mine or group for mine, group in zip(part.sent, now.sent, strict=True)]
         if now.words and now.words[0] in _CLOSERS:
             if self.done:
                 self.done[-1].then = then
@@ -268,6 +289,7 @@ class _Reader:
             if self.depth < MAX_DEPTH:
                 for text in part.inner:
                     nested = split(text, self.depth + 1)
+                    nested = tuple(replace(each, out=each.out or "$(") for each in nested)
                     if nested:
                         out.extend((*nested[:-1], replace(nested[-1], then=";")))
             if part.words or part.targets:
@@ -277,6 +299,9 @@ class _Reader:
                         targets=tuple(part.targets),
                         appends=part.appends,
                         heredoc=part.heredoc,
+                        out=part.sent[1],
+                        err=part.sent[2],
+                        negated=part.negated,
                         then=part.then,
                     )
                 )
