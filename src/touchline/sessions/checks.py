@@ -19,6 +19,7 @@ from touchline.supervision.testruns import counts_of, outcome_of
 
 _TAIL = 4_000
 _READ = 200_000
+_NAMED = 5
 _LINES_TOLD, _CHARS_TOLD = 25, 2_000
 
 
@@ -39,6 +40,8 @@ class CheckRun:
     collected: int | None = None
     tail: str = ""
     """The end of what it wrote, redacted."""
+    aside: tuple[str, ...] = ()
+    """Files that the agent wrote and git ignores: it ran without them, since they would not be delivered."""
 
     @property
     def verified(self) -> bool:
@@ -46,6 +49,14 @@ class CheckRun:
 
     def why(self) -> str:
         """In words for the agent and for people."""
+        return self._why() + ("" if self.verified or not self.aside else f"; it ran without {self._ignored()}")
+
+    def _ignored(self) -> str:
+        named = ", ".join(self.aside[:_NAMED]) + (f" and {n} more" if (n := len(self.aside) - _NAMED) > 0 else "")
+        one = len(self.aside) == 1
+        return f"{named}, which {'is' if one else 'are'} ignored by git and would not be delivered"
+
+    def _why(self) -> str:
         counts = [f"{n} {word}" for n, word in ((self.failed, "failed"), (self.passed, "passed")) if n is not None]
         if self.how == "timed_out":
             return f"it was ended after {self.seconds:.0f} s without a result"
@@ -75,7 +86,7 @@ class CheckRun:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CheckRun | None:
-        return cls(**value) if value else None
+        return cls(**{**value, "aside": tuple(value.get("aside", ()))}) if value else None
 
 
 def run_check(

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from touchline.agents.port import Level
 from touchline.errors import SessionError, TouchlineError
+from touchline.sessions import snapshots
 from touchline.sessions.events import about
 from touchline.sessions.records import SessionRecord, session_record, turns_of_session
 from touchline.sessions.room import Room
@@ -62,7 +63,10 @@ def collect_work(room: Room, id: str) -> dict[str, Any]:
     try:
         workspace = clone.opened(Path(record.repository), folder=room.workspaces, name=id, env=room.env)
         level = cast(Level, record.sandbox)
-        found = collect(workspace, level=level, env=room.env, records=room.records, task=record.asked.task)
+        # What a check wrote is no part of the work, until the agent makes it one.
+        left_out = snapshots.made_by_checks(room.of(id), workspace.path)
+        task = record.asked.task
+        found = collect(workspace, level=level, env=room.env, records=room.records, task=task, left_out=left_out)
     except TouchlineError as error:
         return {"error": str(error)}
     fault_point("session.collected")

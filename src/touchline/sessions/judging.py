@@ -9,17 +9,13 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from touchline.agents.environment import environment_for, secrets_in
-from touchline.agents.port import Driver, Level
-from touchline.agents.redaction import Redactor
 from touchline.models.booking import book
-from touchline.sessions.checks import CheckRun, run_check, with_check
+from touchline.sessions.checks import CheckRun, with_check
 from touchline.sessions.delivering import was_delivered
-from touchline.sessions.events import about
 from touchline.sessions.evidence import Evidence, evidence_of, shown
+from touchline.sessions.own_check import own_check
 from touchline.sessions.plans import plan_of
 from touchline.sessions.progress import wandering_in
 from touchline.sessions.reading import Judge, judge_for
@@ -30,10 +26,7 @@ from touchline.sessions.room import Room
 from touchline.sessions.spending import spending_of
 from touchline.sessions.state import counters_of, thrash_from_json, work_of
 from touchline.sessions.texts import text
-from touchline.sessions.wanted import Unwanted
 from touchline.sessions.watching import BUDGET, LOOP
-from touchline.store.append import append
-from touchline.store.tables import turns as turns_table
 from touchline.supervision.budgets import unknown_cost
 from touchline.supervision.contract import Content, ContractCheck
 from touchline.supervision.decide import decide
@@ -89,6 +82,8 @@ class Judged:
     evidence: dict[str, Any] = field(default_factory=dict)
     analysis: str = ""
     """For a reviewer: the pattern analysis of the calls."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """The work as it was taken before the check ran; empty where none did."""
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "missing": list(self.missing)}
@@ -114,7 +109,7 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
     if turns[-1].kind == "nudge" and ended is not Ended.LIMIT:
         ended = reported.turn.ended  # a nudge that failed changes nothing about the turn before it
     stop = _stop(session, reported, evidence.ledger, evidence.first_call, ended, turns[-1], check=None, limits=limits)
-    ledger, check = evidence.ledger, None
+    ledger, check, taken = evidence.ledger, None, dict[str, Any]()
     checked = session.asked.check and _claims_completion(stop, reported.check)
     reader: Judge | None = None
     if stop.confidence < limits.sure and not checked and not delivered:
@@ -126,7 +121,7 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
             with room.database.writing() as connection:
                 book(connection, reader.answers, session_id=id)
     if session.asked.check and _claims_completion(stop, reported.check) and not delivered:
-        check = _own_check(room, session, turns[-1], driver, must_stop)
+        check, taken = own_check(room, session, turns[-1], driver, ledger, must_stop)
         if check.how == "stopped":
             # Nothing was found out, so nothing is held against the agent.
             return {"end": "stopped"}
@@ -137,7 +132,8 @@ def judge(room: Room, id: str, number: int, must_stop: Callable[[], bool]) -> di
     wandering = wandering_in(evidence, stop, limits)
     situation = _situation(session, turns, reported, stop, ledger, ended, delivered=delivered, wandering=wandering)
     decision = _not_in_silence(_with_output(decide(situation, limits=limits), check), situation)
-    return _judged(decision, situation, reported, check, session, evidence, limits=limits).to_json()
+    judged = _judged(decision, situation, reported, check, session, evidence, limits=limits)
+    return replace(judged, changes=taken).to_json()
 
 
 def _ended(turn: TurnRecord, session: SessionRecord, turns: Sequence[TurnRecord]) -> Ended:
@@ -203,29 +199,6 @@ def _claims_completion(stop: Stop, check: ContractCheck | None) -> bool:
     declared = check is not None and check.content is Content.COMPLETE and stop.kind is Kind.STATUS
     broken = check is not None and check.content is not Content.COMPLETE
     return not broken and (declared or stop.kind is Kind.COMPLETION)
-
-
-def _own_check(
-    room: Room, session: SessionRecord, turn: TurnRecord, driver: Driver, must_stop: Callable[[], bool]
-) -> CheckRun:
-    run = run_check(
-        cast(str, session.asked.check),
-        level=cast(Level, session.sandbox),
-        workspace=Path(session.workspace),
-        env=environment_for(room.env, driver=driver.name, allow=session.asked.environment),
-        records=room.records,
-        output=room.of(session.id) / f"check-{turn.number}.txt",
-        seconds=session.asked.check_seconds,
-        must_stop=Unwanted(room, session.id, must_stop),
-        redact=Redactor(secrets_in(room.env)).text,
-    )
-    told = {name: value for name, value in asdict(run).items() if name not in ("tail", "outcome", "runner")}
-    with room.database.writing() as connection:
-        query = turns_table.update().where(turns_table.c.id == turn.id)
-        connection.execute(query.values(check_run=run.to_json()))
-        told |= {"number": turn.number, "verified": run.verified, "why": run.why()}
-        append(connection, [about(session.id, "check.run", task_id=session.asked.task_id, **told)])
-    return run
 
 
 def _situation(

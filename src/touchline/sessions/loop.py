@@ -103,7 +103,10 @@ def _work(flow: Flow, room: Room, id: str, number: int) -> str:
 
 def _end(flow: Flow, room: Room, id: str, number: int, judged: dict[str, Any]) -> str:
     """Bring the work home, write the end with its delivery, and send it."""
-    changes = flow.step(f"collect {number}", _guarded, delivering.collect_work, room, id)
+    # Where a check ran, what was taken before it is what it was run on.
+    changes = judged.get("changes") or {}
+    if "commit" not in changes:
+        changes = flow.step(f"collect {number}", _guarded, delivering.collect_work, room, id)
     if "failed" in changes:
         changes = {"error": changes["failed"]["message"]}
     key = flow.transaction(f"deliver {number}", acting.end, id, number, judged, changes)

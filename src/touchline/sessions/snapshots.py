@@ -22,11 +22,33 @@ def keep(folder: Path, when: str, number: int, workspace: Path) -> None:
 
 def kept(folder: Path, number: int, workspace: str = "") -> Snapshot | None:
     """Both looks at a turn; None when one is not there."""
+    before, after = (_look(folder, when, number) for when in ("before", "after"))
+    return None if before is None or after is None else Snapshot(before=before, after=after, root=workspace)
+
+
+def made_by_checks(folder: Path, workspace: Path) -> tuple[str, ...]:
+    """Files that Touchline's own checks made, and that nobody changed since.
+
+    A turn's last look is the check's first: a check that was killed and ran again is compared with that, too.
+    """
+    numbers = sorted(int(n) for path in folder.glob("checked-*.json") if (n := path.stem[8:]).isdigit())
+    made: dict[str, tuple[int, float]] = {}
+    for number in numbers:
+        before, after = (_look(folder, when, number) for when in ("after", "checked"))
+        if before is None or after is None:
+            continue
+        for path, look in after.items():
+            if path not in before or (before[path] != look and made.get(path) == before[path]):
+                made[path] = look
+    if not made:
+        return ()
+    now = snapshot(workspace)
+    return tuple(sorted(path for path, look in made.items() if now.get(path) == look))
+
+
+def _look(folder: Path, when: str, number: int) -> dict[str, tuple[int, float]] | None:
     try:
-        before, after = (
-            {path: (int(size), stamp) for path, (size, stamp) in json.loads(text).items()}
-            for text in ((folder / f"{when}-{number}.json").read_text("utf-8") for when in ("before", "after"))
-        )
+        told = json.loads((folder / f"{when}-{number}.json").read_text("utf-8"))
+        return {path: (int(size), stamp) for path, (size, stamp) in told.items()}
     except (OSError, ValueError):
         return None
-    return Snapshot(before=before, after=after, root=workspace)

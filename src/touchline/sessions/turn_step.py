@@ -15,6 +15,7 @@ from touchline.agents.environment import secrets_in
 from touchline.agents.port import Driver, Found, Level, Request
 from touchline.agents.redaction import Redactor
 from touchline.agents.turns import Ran, TurnLimits, run_turn
+from touchline.agents.workspaces.undelivered import bring_back
 from touchline.errors import SessionError
 from touchline.sessions import governor, heard_times, snapshots
 from touchline.sessions.contracts import contract_of
@@ -111,6 +112,7 @@ def _begin(
     heard = sum(isinstance(event, Text | Call | Result) for part in torn for event in part.events)
     with room.database.writing() as connection:
         turn = begin_turn(connection, session, order, beginning=beginning, heard=heard, lost=lost)
+    bring_back(Path(session.workspace))  # a check that was killed may have left files aside
     snapshots.keep(room.of(session.id), "before", order.number, Path(session.workspace))
     return _Begun(session=session, turn=turn, order=order, torn=torn if heard else (), lost=lost)
 

@@ -72,10 +72,12 @@ def collect(
     records: Path,
     limits: Limits | None = None,
     task: str = "",
+    left_out: tuple[str, ...] = (),
 ) -> Collected:
     """Bring the work of a clone, committed or not, into the user's repository. May be done again at any time.
 
-    What the agent did not commit becomes a commit that is named after the `task`.
+    What the agent did not commit becomes a commit that is named after the `task`. Of that, the files in `left_out` stay
+    as they were before.
 
     The agent must have ended. `WorkspaceError` when the work is over the limits or git finds it unsound; the clone
     stays as it is.
@@ -84,7 +86,7 @@ def collect(
     repository = find_repository(workspace.repository, env)
     if repository.commit(workspace.base) is None:
         raise WorkspaceError(f"{repository.root} no longer has the commit {workspace.base} that the run began with.")
-    found = _best(workspace, repository, level, env, records, limits, message_for(task))
+    found = _best(workspace, repository, level, env, records, limits, message_for(task), left_out)
     return _collected(workspace, repository, found, limits)
 
 
@@ -106,6 +108,7 @@ def _best(
     records: Path,
     limits: Limits,
     message: str,
+    never: tuple[str, ...],
 ) -> dict[str, Any]:
     """Import all of the work; where git or we refuse it, the files without the history; or those that are sound."""
     tries = (
@@ -114,10 +117,19 @@ def _best(
         (False, _CHECKED, "the agent's commits and some of its files were refused, the others taken as one commit"),
     )
     why = ""
-    for commits, left_out, remark in tries:
+    for commits, refused, remark in tries:
+        left_out = (*never, *refused)
         try:
             found = _gathered(
-                workspace, repository, level, env, records, limits, message, commits=commits, left_out=left_out
+                workspace,
+                repository,
+                level,
+                env,
+                records,
+                limits,
+                message,
+                commits=commits,
+                left_out=left_out,
             )
             _import(workspace, repository, found, limits)
         except WorkspaceError as error:
