@@ -93,7 +93,7 @@ class Seat:
         assert found is not None
         return run_turn(
             self.driver,
-            Request(prompt=prompt, workspace=workspace, **more),
+            Request(prompt=prompt, workspace=workspace, **{"keep": self.folder / "cli", **more}),
             found,
             level=level,
             env=self.env,

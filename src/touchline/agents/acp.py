@@ -70,6 +70,7 @@ class AcpDriver:
             leaves=preset.leaves,
             needs=(*program_files(found.path), *setting.needs),
             keeps=setting.keeps,
+            homes=setting.homes,
         )
 
     def converse(self, request: Request, *, spent_before: Mapping[str, Any] | None = None) -> Conversation:

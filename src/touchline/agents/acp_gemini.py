@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from touchline.agents.acp_setup import Preset, Setting
-from touchline.agents.port import Abilities, Request
+from touchline.agents.port import Abilities, PrivateHome, Request
 from touchline.errors import SettingsError
 from touchline.transcripts.shapes import mapping
 
@@ -30,6 +30,17 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "privacy": {"usageStatisticsEnabled": False},
 }
 KEPT = "-kept.jsonl"
+WRITTEN = ("tmp", "history", "projects.json*", "*.lock", "*.tmp")
+"""What Gemini CLI writes down in its home as it works; below `tmp` are also programs that it fetched."""
+LOGINS = (
+    "oauth_creds.json",
+    "google_accounts.json",
+    "*credentials*.json",
+    "*tokens*.json",
+    "installation_id",
+    "state.json",
+)
+"""A renewed login is valid beside the old one."""
 
 
 def set_up(request: Request, env: Mapping[str, str]) -> Setting:
@@ -42,9 +53,18 @@ def set_up(request: Request, env: Mapping[str, str]) -> Setting:
     home = request.home or Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/")
     if request.home is not None:
         _write_settings(home / ".gemini" / "settings.json", with_key=bool(env.get("GEMINI_API_KEY")))
-    if request.session:
-        keep_session(home / ".gemini", request.session)
-    return Setting(flags=tuple(flags), env={**QUIET, "GEMINI_CLI_HOME": str(home)}, keeps=(home / ".gemini",))
+    private = request.keep / "gemini" if request.keep is not None and request.home is None else None
+    for folder in (home / ".gemini", private):
+        if request.session and folder is not None:
+            keep_session(folder, request.session)
+    return Setting(
+        flags=tuple(flags),
+        env={**QUIET, "GEMINI_CLI_HOME": str(home)},
+        keeps=() if request.home is None else (home / ".gemini",),
+        homes=()
+        if private is None
+        else (PrivateHome(usual=home / ".gemini", private=private, own=WRITTEN, copied=LOGINS),),
+    )
 
 
 def keep_session(folder: Path, session: str) -> None:
@@ -58,6 +78,8 @@ def keep_session(folder: Path, session: str) -> None:
     for file in folder.glob(f"tmp/*/chats/session-*-{session[:8]}.jsonl"):
         kept = file.with_name(file.name.removesuffix(".jsonl") + KEPT)
         with suppress(OSError, ValueError):
+            if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+                continue  # left by an agent, to be opened or renamed by us
             with file.open(encoding="utf-8") as lines:
                 first = mapping(json.loads(lines.readline()))
             if first.get("sessionId") == session and not kept.exists():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from touchline.agents.acp_setup import Preset, Setting
-from touchline.agents.port import Abilities, Request
+from touchline.agents.port import Abilities, PrivateHome, Request
 from touchline.errors import SettingsError
 
 CONFIG = "OPENCODE_CONFIG_CONTENT"
@@ -45,7 +45,27 @@ def set_up(request: Request, env: Mapping[str, str]) -> Setting:
     if request.home is not None:
         homes = {name: request.home / usual for name, usual in HOMES.items()}
     env_out |= {name: str(folder) for name, folder in homes.items()}
-    return Setting(env=env_out, keeps=tuple(folder / "opencode" for folder in homes.values()))
+    folders = {name: folder / "opencode" for name, folder in homes.items()}
+    if request.home is not None:
+        return Setting(env=env_out, keeps=tuple(folders.values()))
+    return Setting(env=env_out, homes=() if request.keep is None else _private(request.keep, folders))
+
+
+def _private(keep: Path, folders: Mapping[str, Path]) -> tuple[PrivateHome, ...]:
+    """Of the data only the logins are the user's: besides the sessions there are programs, and git folders in which
+    OpenCode runs git."""
+    return (
+        PrivateHome(
+            usual=folders["XDG_DATA_HOME"],
+            private=keep / "data",
+            own=("*",),
+            copied=("mcp-auth.json",),
+            tokens="auth.json",
+        ),
+        PrivateHome(usual=folders["XDG_CONFIG_HOME"], private=keep / "config"),
+        PrivateHome(usual=folders["XDG_STATE_HOME"], private=keep / "state", own=("*",), copied=("*.json",)),
+        PrivateHome(usual=folders["XDG_CACHE_HOME"], private=keep / "cache", copied=("version", "models*.json")),
+    )
 
 
 def permission(request: Request) -> dict[str, Any]:

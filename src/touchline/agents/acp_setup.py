@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from touchline.agents.port import Abilities, Request
+from touchline.agents.port import Abilities, PrivateHome, Request
 
 ABILITIES = Abilities(resume=True, interrupt=True)
 """Of an agent nothing is known of but that it speaks the protocol."""
@@ -21,6 +21,8 @@ class Setting:
     needs: tuple[Path, ...] = ()
     """As in `Launch`."""
     keeps: tuple[Path, ...] = ()
+    """As in `Launch`."""
+    homes: tuple[PrivateHome, ...] = ()
     """As in `Launch`."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from touchline.agents.codex_program import native_program
 from touchline.agents.driver_settings import checked_settings, program_files, texts_in, variables_in
-from touchline.agents.port import Abilities, Conversation, Found, Heard, Launch, Request
+from touchline.agents.port import Abilities, Conversation, Found, Heard, Launch, PrivateHome, Request
 from touchline.agents.versions import ask_version, warning
 from touchline.errors import InputError
 from touchline.supervision.facts import Turn, Usage
@@ -30,6 +30,13 @@ LAUNCHER = (
 
 REFUSED = "patch rejected:"
 """On standard error only: of a patch that its sandbox refused the stream says nothing."""
+
+WRITTEN = (
+    *("sessions", "archived_sessions", "history.jsonl", "*.sqlite*", "log", "logs", "tmp", ".tmp", "cache"),
+    *("shell_snapshots", "thread-writer-locks", ".sandbox*", "packages"),
+)
+"""What Codex writes down in its home as it works."""
+CACHES = ("installation_id", "models_cache.json", "version.json")
 
 
 class CodexConversation:
@@ -128,14 +135,15 @@ class Codex:
         argv += request.flags
         # The options above belong to `exec`; its `resume` takes fewer of its own.
         argv += ["resume", request.session, "-"] if request.session else ["-"]
-        home = request.home or _usual_home(env)
+        usual = _usual_home(env)
         return Launch(
             argv=tuple(argv),
-            env={"CODEX_HOME": str(home), **variables_in(self.name, settings)},
+            env={"CODEX_HOME": str(request.home or usual), **variables_in(self.name, settings)},
             talks=True,
             only_opens=True,
             needs=(*program_files(found.path), *((schema,) if schema else ())),
-            keeps=(home,),  # it cannot start without writing there
+            keeps=(request.home,) if request.home else (),
+            homes=_private(request, usual),
         )
 
     def converse(self, request: Request, *, spent_before: Mapping[str, Any] | None = None) -> CodexConversation:
@@ -171,6 +179,14 @@ def _schema_file(request: Request) -> Path | None:
     path = folder / "answer-schema.json"
     path.write_text(json.dumps(request.schema), encoding="utf-8")
     return path
+
+
+def _private(request: Request, usual: Path) -> tuple[PrivateHome, ...]:
+    if request.home is not None or request.keep is None:
+        return ()
+    return (
+        PrivateHome(usual=usual, private=request.keep / "codex", own=WRITTEN, copied=CACHES, written=("auth.json",)),
+    )
 
 
 def _usual_home(env: Mapping[str, str]) -> Path:

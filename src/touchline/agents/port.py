@@ -81,10 +81,32 @@ class Request:
     """More arguments for the CLI, from the user's own settings."""
     home: Path | None = None
     """Where the CLI keeps its sessions and settings; None leaves it its usual place."""
+    keep: Path | None = None
+    """A folder that stays with the session, for what a confined CLI writes down of it (`PrivateHome`); `turns` gives
+    one beside the raw stream when it is not named."""
     scratch: Path | None = None
     """A folder of this turn, for files that the driver hands to the CLI; `turns` gives the raw stream's."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What only this driver understands, such as a base URL or a script; see each driver."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateHome:
+    """A folder of the CLI's that a session gets for itself inside our sandbox (`private_home`): what configures the CLI
+    can be read there and not written, because the user's next session would obey it."""
+
+    usual: Path
+    """Where the CLI looks for it, and what the user has there."""
+    private: Path
+    """What is put in its place; it stays with the session, so that the CLI can go on with it."""
+    own: tuple[str, ...] = ()
+    """Patterns of names that the CLI writes by itself. Of those the user's are not shown."""
+    copied: tuple[str, ...] = ()
+    """Patterns of names that are copied in: the CLI may renew them, and nobody else needs the new ones."""
+    written: tuple[str, ...] = ()
+    """Names of the user's own files that it must renew in place: a login whose renewal makes the old one void."""
+    tokens: str = ""
+    """Name of a file with logins by provider, of which only renewed tokens come back to the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +128,8 @@ class Launch:
     """Files and folders outside the workspace that it must be able to read (its program, its login)."""
     keeps: tuple[Path, ...] = ()
     """Folders outside the workspace that it must be able to write (its sessions)."""
+    homes: tuple[PrivateHome, ...] = ()
+    """Folders of the CLI's own that hold its settings beside what it writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

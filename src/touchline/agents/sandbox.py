@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import assert_never
 
 from touchline.agents.port import Abilities, Launch, Level
+from touchline.agents.private_home import furnish
 from touchline.agents.sandbox_line import Confinement, bubblewrap_line
 from touchline.errors import SandboxError
 
@@ -118,7 +119,8 @@ def confine(
     Inside, the workspace and `launch.keeps` can be written, and the rest of the machine can be read but for what lies
     in homes and other places of the user: of those only `launch.needs`, `folders`, and the programs on the PATH of
     `env`. Folders in `launch.keeps` that are missing are made; files are not, and what the command writes there is
-    lost. `read_only` takes the right to write from the workspace.
+    lost. In the place of `launch.homes` are the session's private ones. `read_only` takes the right to write from the
+    workspace.
     """
     if level != "bubblewrap":
         return launch
@@ -132,6 +134,7 @@ def confine(
             cwd=launch.cwd or workspace,
             readable=(*launch.needs, *folders),
             writable=launch.keeps,
+            homes=tuple((home, furnish(home)) for home in launch.homes),
             read_only=read_only,
             network=network,
         ),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from touchline.agents.port import PrivateHome
 from touchline.errors import SandboxError
 
 _HIDDEN = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/media", "/mnt")  # noqa: S108
@@ -35,6 +36,8 @@ class Confinement:
     readable: tuple[Path, ...] = ()
     """Shown although they lie in a hidden place."""
     writable: tuple[Path, ...] = ()
+    homes: tuple[tuple[PrivateHome, tuple[str, ...]], ...] = ()
+    """Private homes, each with the names of what is shown in it."""
     read_only: bool = False
     """The workspace cannot be written."""
     network: bool = True
@@ -47,7 +50,7 @@ def bubblewrap_line(wanted: Confinement, env: Mapping[str, str]) -> list[str]:
     own = Path(env.get("HOME") or homes[0]).resolve()
     hidden = _hidden((*homes, own))
     workspace = wanted.workspace.resolve()
-    for path in (workspace, *wanted.writable, *wanted.readable):
+    for path in (workspace, *wanted.writable, *wanted.readable, *(home.usual for home, _ in wanted.homes)):
         for home in homes:
             if home.is_relative_to(path.resolve()):
                 raise SandboxError(
@@ -65,8 +68,8 @@ def bubblewrap_line(wanted: Confinement, env: Mapping[str, str]) -> list[str]:
         line += ["--ro-bind", os.devnull, name]
     for name in _NAMES_OF_HOSTS:
         line += ["--ro-bind-try", name, name]
-    for shown, how in _mounts(wanted, workspace, hidden, (*_tools(env, (*homes, own)), *wanted.readable)):
-        line += [how, str(shown.resolve()), str(shown)]
+    for shown, (how, what) in _mounts(wanted, workspace, hidden, (*_tools(env, (*homes, own)), *wanted.readable)):
+        line += [how, str(what.resolve()), str(shown)]
     line += ["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     if not wanted.network:
         line.append("--unshare-net")
@@ -76,16 +79,22 @@ def bubblewrap_line(wanted: Confinement, env: Mapping[str, str]) -> list[str]:
 
 def _mounts(
     wanted: Confinement, workspace: Path, hidden: Iterable[Path], readable: Iterable[Path]
-) -> list[tuple[Path, str]]:
-    """What is shown, and how; outer folders first, because a later mount covers what an earlier one put below it."""
-    mounts: dict[Path, str] = {}
+) -> list[tuple[Path, tuple[str, Path]]]:
+    """Where something is shown, how, and what; outer folders first, because a later mount covers what an earlier one
+    put below it."""
+    mounts: dict[Path, tuple[str, Path]] = {}
     for path in filter(Path.exists, readable):
         for name in _names(path):
             if any(name.is_relative_to(folder) for folder in hidden) and not name.is_relative_to(workspace):
-                mounts[name] = "--ro-bind"
+                mounts[name] = ("--ro-bind", name)
     for path in filter(Path.exists, wanted.writable):
-        mounts |= dict.fromkeys(_names(path), "--bind")
-    mounts[workspace] = "--ro-bind" if wanted.read_only else "--bind"
+        mounts |= {name: ("--bind", name) for name in _names(path)}
+    for home, shown in wanted.homes:
+        for place in _names(home.usual):
+            mounts[place] = ("--bind", home.private)
+            for entry in shown:
+                mounts[place / entry] = ("--bind" if entry in home.written else "--ro-bind", home.usual / entry)
+    mounts[workspace] = ("--ro-bind" if wanted.read_only else "--bind", workspace)
     return sorted(mounts.items(), key=lambda mount: len(mount[0].parts))
 
 

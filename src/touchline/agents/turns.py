@@ -15,6 +15,7 @@ from typing import Any
 
 from touchline.agents import environment, sandbox
 from touchline.agents.port import Driver, Found, Launch, Level, Request
+from touchline.agents.private_home import share_tokens
 from touchline.agents.redaction import Redactor
 from touchline.agents.turns_loop import Exchange
 from touchline.agents.turns_values import Observer, Ran, Say, Stop, TurnLimits
@@ -77,6 +78,9 @@ def run_turn(
         on_session=on_session,
     ) as exchange:
         exchange.run(must_stop)
+    if level == "bubblewrap":
+        for home in launch.homes:
+            share_tokens(home)
     turn = exchange.finish()
     return Ran(
         turn=turn,
@@ -95,7 +99,8 @@ def _completed(driver: Driver, request: Request, level: Level, raw: Path) -> Req
     new = request.new_session
     if request.session is None and new is None and driver.abilities.preset:
         new = str(uuid.uuid4())
-    return replace(request, new_session=new, confined=level != "own", scratch=request.scratch or raw.parent)
+    keep = request.keep or raw.parent / "cli"
+    return replace(request, new_session=new, confined=level != "own", keep=keep, scratch=request.scratch or raw.parent)
 
 
 def _check_program(driver: Driver, found: Found) -> None:
