@@ -28,7 +28,7 @@ class Rehearsed(DriverContract):
         with serving() as server:
             home = home_for(self.cli, server, folder)
             home.play("turns: [{text: Nothing had to be done.}]")
-            yield Live(env=home.env, workspace=home.workspace, allow=("REHEARSAL_API_KEY", "OPENCODE*", "GEMINI*"))
+            yield Live(env=home.env, workspace=home.workspace)
 
 
 class TestClaude(Rehearsed):

@@ -134,7 +134,7 @@ from tests.agents.turning import Seat
 from touchline.agents.registry import driver_named
 told = json.loads(sys.argv[1])
 seat = Seat(folder=Path(told["folder"]), driver=driver_named(told["cli"]), env=told["env"],
-            workspace=Path(told["workspace"]), allow=("REHEARSAL_API_KEY",))
+            workspace=Path(told["workspace"]))
 seat.run()
 """
 

@@ -115,7 +115,6 @@ def seat_of(home: CliHome, folder: Path) -> Seat:
         driver=driver_named(home.cli),
         env=home.env,
         workspace=home.workspace,
-        allow=("REHEARSAL_API_KEY",),
     )
 
 

@@ -25,7 +25,6 @@ from touchline.sessions.room import working_sessions
 from touchline.supervision.limits import LIMITS
 
 QUICK = replace(LIMITS, retry_delays=(0.1, 0.1), nudge_seconds=120)
-ALLOWED = (MARK, "REHEARSAL_API_KEY", "OPENCODE_DISABLE_*")
 REPLY = {"input": 1000, "cache_read": 200, "output": 50}
 """What one reply of the rehearsal costs."""
 
@@ -61,7 +60,7 @@ class Stage(House):
             "repository": str(self.repo),
             "agent": self.cli,
             "sandbox": level(),
-            "environment": ALLOWED,
+            "environment": (MARK,),
         }
         return Asked(**{**values, **asked})
 

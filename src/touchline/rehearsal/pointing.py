@@ -17,6 +17,8 @@ CLIS: tuple[Cli, ...] = get_args(Cli)
 
 KEY = "no-key-is-needed"
 """Stands for an API key; the server asks for none. Not a word of any script: keys are redacted wherever they appear."""
+CODEX_KEY = "CODEX_API_KEY"
+"""A variable of Codex's own: a supervisor that starts it hands on no others."""
 MODELS: Mapping[Cli, str] = {
     "claude": "claude-sonnet-4-5",
     "codex": "gpt-5.5",
@@ -105,7 +107,7 @@ check_for_update_on_startup = false
 [model_providers.rehearsal]
 name = "rehearsal"
 base_url = "{url}/v1"
-env_key = "REHEARSAL_API_KEY"
+env_key = "{CODEX_KEY}"
 wire_api = "responses"
 request_max_retries = 2
 stream_max_retries = 2
@@ -120,7 +122,7 @@ remote_plugin = false
 plugin_discovery_prefetch = false
 api_key_model_discovery = false
 """
-    return {"CODEX_HOME": str(folder), "REHEARSAL_API_KEY": KEY}, {folder / "config.toml": settings}
+    return {"CODEX_HOME": str(folder), CODEX_KEY: KEY}, {folder / "config.toml": settings}
 
 
 def _opencode(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:
