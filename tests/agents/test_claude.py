@@ -104,6 +104,12 @@ def tell(**record: object) -> bytes:
     return json.dumps(record).encode()
 
 
+def test_what_is_left_of_the_money_is_the_clis_limit() -> None:
+    argv = driver.launch(replace(REQUEST, max_usd=0.4567), FOUND, {}).argv
+    assert argv[argv.index("--max-budget-usd") + 1] == "0.456700"
+    assert "--max-budget-usd" not in driver.launch(REQUEST, FOUND, {}).argv
+
+
 def test_a_message_that_was_not_taken_up_keeps_the_turn_open() -> None:
     conversation = ClaudeConversation(REQUEST)
     first = json.loads(conversation.open())

@@ -16,7 +16,7 @@ from touchline.agents.port import Found, Launch, Request
 from touchline.agents.private_home import share_tokens
 from touchline.agents.registry import driver_named
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "codex": {
         ".codex": (
             "config.toml",

@@ -40,6 +40,16 @@ class TestFaults(Faults):
         assert (story.session.status, story.session.delivery) == ("delivered", "unresolved")
         assert story.turns[0].ended == "limit"
 
+    def test_what_is_left_of_the_money_is_its_limit_in_a_resumed_session_too(self, stage: Stage) -> None:
+        """It tells the sum over the session, and counts its limit by process."""
+        calls = "".join(f"  - calls: [{{shell: echo {n}}}]\n" for n in range(30))
+        script = "turns:\n  - text: I looked at one part. Next I will look at another.\n" + calls
+        # Unpriced, so that only its own limit stops it.
+        story = stage.run(script, task="Look at it.", usd=0.0125, model="claude-unpriced-1")
+        assert story.actions == ["continue:status", "deliver:budget_exhausted"], story.told()
+        assert story.turns[1].ended == "limit"
+        assert len(stage.played) < 12, "long before the script's end"
+
 
 class TestKilled(Killed):
     pass

@@ -62,6 +62,13 @@ class Silent(Scripted):
         return conversation
 
 
+class Sessionless(Scripted):
+    """The scripted agent as a CLI that cannot go on with a session."""
+
+    name = "sessionless"
+    abilities = replace(Scripted.abilities, resume=False)
+
+
 class Liar(Scripted):
     """A CLI that writes whatever the lines in its settings say, and means none of it."""
 
@@ -109,7 +116,8 @@ class Fenced(Scripted):
 
 
 DRIVERS: dict[str, Driver] = {
-    driver.name: driver for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Timeless(), Fenced())
+    driver.name: driver
+    for driver in (Scripted(), Mute(), Silent(), Liar(), Forgetful(), Timeless(), Sessionless(), Fenced())
 }
 
 

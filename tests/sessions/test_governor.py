@@ -104,6 +104,14 @@ def test_a_turn_that_goes_on_and_on_is_ended_in_its_middle(house: House) -> None
     assert 2000 < story.session.spent["tokens"] < 6000, "long before its own end"
 
 
+def test_a_turn_that_spends_on_and_on_is_ended_in_its_middle(house: House) -> None:
+    task, _ = task_of_build(house, usd=0.01)
+    story = house.run(LONG, task_id=task, model="claude-sonnet-4-5")
+    assert story.session.reason == "spending_limit", story.told()
+    assert (story.turns[0].stopped or "").startswith("spending")
+    assert "has spent" in story.session.detail
+
+
 def test_money_runs_out_over_all_sessions_together(house: House) -> None:
     task, _ = task_of_build(house, usd=0.0000001)
     first = house.run(TURNS, task_id=task)

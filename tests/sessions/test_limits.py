@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.sessions.house import House
 
+from touchline.cli.progress_view import spent_words
 from touchline.sessions.reviewing import REVIEWERS, Case, Opinion
 
 pytestmark = pytest.mark.timeout(120)
@@ -48,6 +49,46 @@ def test_tokens_run_out_in_the_middle_of_a_turn(house: House) -> None:
     assert story.actions == ["deliver:budget_exhausted"], story.told()
     assert (story.turns[0].stopped or "").startswith("budget")
     assert len(story.of("agent.called")) < 60, "it was stopped on the way"
+
+
+def test_money_runs_out_in_the_middle_of_a_turn(house: House) -> None:
+    """The cost is told when the turn is over; until then the tokens are priced as they come."""
+    script = "turns:\n" + "".join(
+        f"  - {{delay: 0.1, usage: {{input: 1000, output: 50}}, calls: [{{shell: echo {n}}}]}}\n" for n in range(80)
+    )
+    story = house.run(script + DONE, usd=0.02, model="claude-sonnet-4-5")
+    assert story.actions == ["deliver:budget_exhausted"], story.told()
+    assert story.turns[0].stopped == "budget: the money is used up"
+    assert len(story.of("agent.called")) < 60, "it was stopped on the way"
+    assert sum(event["cost_usd"] for event in story.of("agent.spent")) < 0.2
+
+
+def test_a_cost_that_is_not_told_is_estimated_and_marked(house: House) -> None:
+    script = "turns: [{text: The answer is 42., usage: {input: 1000, cached: 0, output: 50}}]"
+    story = house.run(script, task="What is the answer?", usd=1.0, agent="silent", model="gemini-2.5-pro")
+    assert story.actions == ["deliver:completed"], story.told()
+    assert story.turns[0].cost_usd == pytest.approx(1000 * 1.25e-6 + 50 * 10e-6)
+    assert story.session.spent["estimated"] is True
+    (ended,) = story.of("turn.ended")
+    assert ended["cost_estimated"] is True
+    assert spent_words(story.session.spent).count("<$0.01") == 1
+    assert "about $0.07" in spent_words({**story.session.spent, "usd": 0.07})
+    told = house.run(script, task="What is the answer?", model="gemini-2.5-pro")
+    assert "estimated" not in told.session.spent
+    assert "about" not in spent_words({**told.session.spent, "usd": 0.07})
+
+
+def test_a_silent_agent_is_shown_and_left_alone(house: House) -> None:
+    script = 'turns: [{delay: 2.5, text: "The answer is 42."}]'
+    story = house.run(script, task="What is the answer?", silence_seconds=0.5)
+    assert story.actions == ["deliver:completed"], story.told()
+    assert [event["seconds"] >= 0.5 for event in story.of("session.quiet")] == [True], "told once"
+
+
+def test_an_agent_that_cannot_resume_is_told_everything_again(house: House) -> None:
+    story = house.run(ANNOUNCES, turns=2, agent="sessionless", task="Look at all parts.")
+    assert story.actions == ["continue:status", "deliver:budget_exhausted"], story.told()
+    assert story.turns[0].cli_session_id != story.turns[1].cli_session_id
 
 
 def test_money_runs_out(house: House) -> None:

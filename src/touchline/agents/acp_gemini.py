@@ -54,9 +54,9 @@ def set_up(request: Request, env: Mapping[str, str]) -> Setting:
     if request.home is not None:
         _write_settings(home / ".gemini" / "settings.json", with_key=bool(env.get("GEMINI_API_KEY")))
     private = request.keep / "gemini" if request.keep is not None and request.home is None else None
-    for folder in (home / ".gemini", private):
-        if request.session and folder is not None:
-            keep_session(folder, request.session)
+    for place in (home / ".gemini", private):
+        if request.session and place is not None:
+            keep_session(place, request.session)
     return Setting(
         flags=tuple(flags),
         env={**QUIET, "GEMINI_CLI_HOME": str(home)},

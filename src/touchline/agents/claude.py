@@ -59,6 +59,7 @@ class Claude:
         cost=True,
         preset=True,
         plugins=True,
+        skills=True,
     )
 
     def find(self, env: Mapping[str, str]) -> Found | None:
@@ -81,6 +82,8 @@ class Claude:
             argv += ["--model", request.model]
         if request.max_requests is not None:
             argv += ["--max-turns", str(request.max_requests)]
+        if request.max_usd is not None:
+            argv += ["--max-budget-usd", f"{request.max_usd:.6f}"]  # counted per process, whatever was resumed
         if request.schema is not None:
             argv += ["--json-schema", json.dumps(request.schema)]
         argv += _permissions(request)

@@ -21,7 +21,7 @@ from touchline.supervision.facts import Turn, Usage
 from touchline.transcripts.codex import CodexRecords
 from touchline.transcripts.ending import EndedBy
 from touchline.transcripts.gathering import NO_USAGE
-from touchline.transcripts.shapes import count, mapping
+from touchline.transcripts.shapes import count, mapping, text
 from touchline.transcripts.stream import Stream
 
 LAUNCHER = (
@@ -143,6 +143,7 @@ class Codex:
             only_opens=True,
             needs=(*program_files(found.path), *((schema,) if schema else ())),
             keeps=(request.home,) if request.home else (),
+            model=request.model or _configured_model(request, request.home or usual),
             homes=_private(request, usual),
         )
 
@@ -179,6 +180,18 @@ def _schema_file(request: Request) -> Path | None:
     path = folder / "answer-schema.json"
     path.write_text(json.dumps(request.schema), encoding="utf-8")
     return path
+
+
+def _configured_model(request: Request, home: Path) -> str:
+    """Its stream never tells the model. What it takes when nobody names one is not known."""
+    import tomllib
+
+    over = mapping(request.settings.get("config")).get("model")
+    try:
+        words = f"model = {over}" if over else (home / "config.toml").read_text("utf-8")
+        return text(tomllib.loads(words).get("model"))
+    except (OSError, ValueError):
+        return ""
 
 
 def _private(request: Request, usual: Path) -> tuple[PrivateHome, ...]:

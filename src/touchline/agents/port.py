@@ -38,6 +38,8 @@ class Abilities:
     """It tells what a turn cost."""
     preset: bool = False
     """It takes the id of a new session from us (`Request.new_session`)."""
+    skills: bool = False
+    """A prompt that begins with `/name` calls one of its skills."""
     plugins: bool = False
     """It loads plug-ins from folders that are named to it."""
 
@@ -73,6 +75,8 @@ class Request:
     schema: Mapping[str, Any] | None = None
     max_requests: int | None = None
     """Model requests within the turn, where the CLI can limit them."""
+    max_usd: float | None = None
+    """Money for the turn, where the CLI can limit it."""
     folders: tuple[Path, ...] = ()
     """More folders that the agent may use."""
     plugins: tuple[Path, ...] = ()
@@ -128,6 +132,8 @@ class Launch:
     """Files and folders outside the workspace that it must be able to read (its program, its login)."""
     keeps: tuple[Path, ...] = ()
     """Folders outside the workspace that it must be able to write (its sessions)."""
+    model: str = ""
+    """The model that will answer, where it is known and the stream does not tell it."""
     homes: tuple[PrivateHome, ...] = ()
     """Folders of the CLI's own that hold its settings beside what it writes."""
 

@@ -38,6 +38,7 @@ def run_turn(
     observe: Observer,
     must_stop: Callable[[], bool],
     on_session: Callable[[str], None],
+    on_quiet: Callable[[float], None] = lambda _seconds: None,
     spent_before: Mapping[str, Any] | None = None,
     allow: tuple[str, ...] = (),
 ) -> Ran:
@@ -45,7 +46,8 @@ def run_turn(
 
     `env` is the user's whole environment; the agent gets the allowed part of it, `allow` naming more variables.
     `records` is where running children are written down (`processes.children`). `on_session` is called before the start
-    when the id is ours to give, else as soon as the CLI tells it. `AgentError` when the program is not there or cannot
+    when the id is ours to give, else as soon as the CLI tells it; `on_quiet` when nothing was heard for
+    `limits.silence_seconds`. `AgentError` when the program is not there or cannot
     be started, `SandboxError` when the level cannot be had, `InputError` for a request that the CLI cannot serve; what
     `observe`, `must_stop` or `on_session` raise comes through, after the process has been ended.
     """
@@ -76,12 +78,15 @@ def run_turn(
         launch=launch,
         observe=observe,
         on_session=on_session,
+        on_quiet=on_quiet,
     ) as exchange:
         exchange.run(must_stop)
     if level == "bubblewrap":
         for home in launch.homes:
             share_tokens(home)
     turn = exchange.finish()
+    if turn.model is None and launch.model:
+        turn = replace(turn, model=launch.model)
     return Ran(
         turn=turn,
         spent=driver.spent(conversation),

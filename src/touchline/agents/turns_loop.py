@@ -48,6 +48,7 @@ class Exchange:
         launch: Launch,
         observe: Observer,
         on_session: Callable[[str], None],
+        on_quiet: Callable[[float], None] = lambda _seconds: None,
     ) -> None:
         self.said: list[str] = []
         self.unsaid: list[str] = []
@@ -59,6 +60,7 @@ class Exchange:
         self._launch = launch
         self._observe = observe
         self._on_session = on_session
+        self._on_quiet = on_quiet
         self._began = time.monotonic()
         self._clock = Clock(limits, self._began)
         self._raw = RawFile(raw, redactor, limits.line_bytes)
@@ -168,6 +170,8 @@ class Exchange:
             self._stop = self._stop or self._clock.exceeded(now)
             self._child.end(self._limits.grace_seconds)
             return False
+        if self._phase == "running" and (seconds := self._clock.quiet(now)) is not None:
+            self._on_quiet(seconds)
         if self._phase == "running" and (stop := self._clock.exceeded(now)) is not None:
             self._begin_stop(stop, now)
         if self._phase == "running" and self._conversation.over:

@@ -39,8 +39,8 @@ class TurnLimits:
     seconds: float | None = None
     """Wall-clock time of the whole turn."""
     silence_seconds: float | None = None
-    """Time without a byte from the process while no tool is known to run; a tool that declares its own time-out is
-    given that and `tool_grace_seconds`, and one that declares none is waited for."""
+    """Time without a byte from the process that is told (`on_quiet`). It ends the turn only when every running tool
+    declared a time-out and is past it by `tool_grace_seconds`."""
     output_bytes: int | None = 512 * 1024 * 1024
     """Standard output and standard error together."""
     line_bytes: int = LINE_LIMIT

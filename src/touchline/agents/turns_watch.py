@@ -1,4 +1,7 @@
-"""How long may it go on? The clock of a turn, as pure decisions: limits, silence, running tools."""
+"""How long may it go on? The clock of a turn, as pure decisions: limits, silence, running tools.
+
+Silence alone ends nothing: a model may think for long, and a command may print nothing. It is told, once.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ class Clock:
         self._heard = now
         self._bytes = 0
         self._tools: dict[str, tuple[float, float | None]] = {}
+        self._told = False
 
     def count(self, size: int, now: float) -> None:
-        self._heard = now
+        self._heard, self._told = now, False
         self._bytes += size
 
     def note(self, event: Event, now: float) -> None:
@@ -38,20 +42,33 @@ class Clock:
             return Stop(why=f"it wrote more than {limits.output_bytes} bytes")
         if limits.seconds is not None and now - self._began >= limits.seconds:
             return Stop(why=f"it took longer than {limits.seconds:g} seconds", ended_by="timeout")
-        quiet_until = self._quiet_until()
-        if quiet_until is not None and now >= quiet_until:
-            return Stop(why=f"nothing was heard of it for {now - self._heard:.0f} seconds", ended_by="timeout")
+        overdue = self._overdue()
+        if overdue is not None and now >= overdue:
+            return Stop(
+                why=f"its tools are past their own time-outs, and it was silent for {now - self._heard:.0f} seconds",
+                ended_by="timeout",
+            )
         return None
 
+    def quiet(self, now: float) -> float | None:
+        """Seconds without a byte, once for each time that they pass the limit."""
+        if self._told or self._limits.silence_seconds is None or now - self._heard < self._limits.silence_seconds:
+            return None
+        self._told = True
+        return now - self._heard
+
     def next_check(self) -> float | None:
-        """When `exceeded` may first say something new, if nothing happens before."""
-        times = [self._quiet_until()]
+        """When `exceeded` or `quiet` may first say something new, if nothing happens before."""
+        times = [self._overdue()]
+        if self._limits.silence_seconds is not None and not self._told:
+            times.append(self._heard + self._limits.silence_seconds)
         if self._limits.seconds is not None:
             times.append(self._began + self._limits.seconds)
         return min((time for time in times if time is not None), default=None)
 
-    def _quiet_until(self) -> float | None:
-        if self._limits.silence_seconds is None:
+    def _overdue(self) -> float | None:
+        """When all running tools must be over by their own word, and it has been silent as well."""
+        if self._limits.silence_seconds is None or not self._tools:
             return None
         until = self._heard + self._limits.silence_seconds
         for began, timeout in self._tools.values():

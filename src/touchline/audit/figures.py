@@ -30,12 +30,12 @@ def tokens(value: int) -> str:
     return str(value)
 
 
-def dollars(value: float | None) -> str:
+def dollars(value: float | None, *, estimated: bool = False) -> str:
     if value is None:
         return UNKNOWN
     if 0 < value < 0.01:
         return "<$0.01"
-    return f"${value:,.2f}"
+    return f"{'about ' if estimated else ''}${value:,.2f}"
 
 
 def size(value: int) -> str:

@@ -48,6 +48,9 @@ def told(event: Event, *, workspace: str = "") -> Line | None:
         case "session.interrupted":
             words = f"Turn {given['number']} was cut off by a crash of Touchline and is {given.get('how') or 'begun'}."
             return Line(word="crash", text=words, tone="notice")
+        case "session.quiet":
+            words = f"No recent activity: the agent has written nothing for {given['seconds']:.0f} s. It is left alone."
+            return Line(word="quiet", text=words, tone="notice")
         case "session.stop_asked":
             return Line(word="stopping", text="The agent is told to stop.", tone="notice")
         case "turn.started":

@@ -167,7 +167,7 @@ class LiveView:
             _clock_words(self._clock() - self._began),
             f"turn {self._turn}" if self._turn else "",
             f"{tokens(spent)} tokens" if spent else "",
-            dollars(self._spent["usd"]) if self._spent.get("usd") else "",
+            _money(self._spent) if self._spent.get("usd") else "",
             "stopping" if self._stopping else "Ctrl-C stops it",
         ]
         return "  " + " · ".join(filter(None, parts))
@@ -206,10 +206,14 @@ def spent_words(spent: Mapping[str, Any]) -> str:
     parts = [
         count(int(spent.get("turns", 0)), "turn"),
         f"{tokens(int(spent.get('tokens', 0)))} tokens",
-        "cost unknown" if spent.get("usd") is None else dollars(spent["usd"]),
+        "cost unknown" if spent.get("usd") is None else _money(spent),
         f"{_clock_words(float(spent.get('seconds', 0.0)))} of work",
     ]
     return ", ".join(parts)
+
+
+def _money(spent: Mapping[str, Any]) -> str:
+    return dollars(spent["usd"], estimated=bool(spent.get("estimated")))
 
 
 def _clock_words(seconds: float) -> str:

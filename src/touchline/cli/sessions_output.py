@@ -72,7 +72,7 @@ def _print_turn(turn: TurnRecord, decision: DecisionRecord | None, *, workspace:
     head = text(f"Turn {turn.number}", "bold")
     ended = plain(turn.ended or "still runs, or was cut off")
     about = [turn.kind or "", ended, f"{turn.seconds:.1f} s" if turn.seconds is not None else ""]
-    about += [f"{tokens(_tokens(turn))} tokens", dollars(turn.cost_usd) if turn.cost_usd is not None else ""]
+    about += [f"{tokens(_tokens(turn))} tokens", _cost(turn)]
     head.append_text(text("  " + " · ".join(filter(None, about)), "dim"))
     out.print(head)
     rows = [
@@ -121,7 +121,7 @@ def _listed(records: tuple[SessionRecord, ...]) -> Table:
             text(record.agent or "–"),
             str(record.spent.get("turns", record.turns)),
             tokens(int(record.spent.get("tokens", 0))),
-            dollars(record.spent.get("usd")),
+            dollars(record.spent.get("usd"), estimated=bool(record.spent.get("estimated"))),
             task,
         )
     return table
@@ -172,6 +172,8 @@ def _whole(result: Result, turns: tuple[TurnRecord, ...], decisions: tuple[Decis
 
 
 def _turn_json(turn: TurnRecord) -> dict[str, Any]:
+    from touchline.sessions.spending import cost_estimated
+
     return {
         "number": turn.number,
         "kind": turn.kind,
@@ -184,11 +186,18 @@ def _turn_json(turn: TurnRecord) -> dict[str, Any]:
         "cli_session": turn.cli_session_id,
         "usage": dict(turn.usage),
         "cost_usd": turn.cost_usd,
+        "cost_estimated": cost_estimated(turn),
         "seconds": turn.seconds,
         "check": dict(turn.check_run) or None,
         "raw": turn.raw_path,
         "started_at": turn.started_at.isoformat(),
     }
+
+
+def _cost(turn: TurnRecord) -> str:
+    from touchline.sessions.spending import cost_estimated
+
+    return "" if turn.cost_usd is None else dollars(turn.cost_usd, estimated=cost_estimated(turn))
 
 
 def _check(turn: TurnRecord) -> str:

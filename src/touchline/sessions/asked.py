@@ -52,7 +52,7 @@ class Asked:
     turn_seconds: float = TURN_SECONDS
     """The longest that one turn may take."""
     silence_seconds: float = SILENCE_SECONDS
-    """The longest that the agent may write nothing at all."""
+    """How long the agent may write nothing at all before that is told. It ends nothing."""
     read_only: bool = False
     """The agent may look, and change nothing: planning."""
     sandbox: Level | None = None

@@ -146,6 +146,7 @@ def deliver(
         turns=spent["turns"],
         tokens=spent["tokens"],
         cost_usd=spent["usd"],
+        cost_estimated=spent.get("estimated"),
         seconds=spent["seconds"],
     )
     append(connection, [ended])

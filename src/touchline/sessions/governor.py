@@ -40,6 +40,16 @@ class Grant:
     tokens: int | None = None
     usd: float | None = None
 
+    def plus(self, tokens: int, usd: float) -> Grant:
+        return Grant(
+            tokens=None if self.tokens is None else self.tokens + tokens,
+            usd=None if self.usd is None else self.usd + usd,
+        )
+
+    def less_than(self, used: Grant) -> bool:
+        tokens = self.tokens is not None and (used.tokens or 0) > self.tokens
+        return tokens or (self.usd is not None and (used.usd or 0.0) > self.usd)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
@@ -78,17 +88,22 @@ class Hold:
 
     def __init__(self, room: Room, session: SessionRecord, number: int, grant: Grant) -> None:
         self._room, self._session, self._number = room, session, number
-        self._tokens = grant.tokens
-        self._used = 0
+        self._grant = grant
+        self._used = Grant(tokens=0, usd=0.0)
 
-    def spent(self, tokens: int) -> str:
+    @property
+    def counts_money(self) -> bool:
+        """Money is limited: what tokens cost must be known while they are spent."""
+        return self._grant.usd is not None
+
+    def spent(self, tokens: int, usd: float) -> str:
         """Count what was spent; why the turn must end, or nothing."""
-        self._used += tokens
-        while self._tokens is not None and self._used > self._tokens:
-            found = _granted(self._room, self._session, self._number, have=self._used)
+        self._used = used = self._used.plus(tokens, usd)
+        while self._grant.less_than(used):
+            found = _granted(self._room, self._session, self._number, have=used)
             if isinstance(found, Refused):
                 return found.words
-            self._tokens = None if found is None or found.tokens is None else self._used + found.tokens
+            self._grant = Grant() if found is None else found.plus(used.tokens or 0, used.usd or 0.0)
         return ""
 
 
@@ -98,7 +113,7 @@ def reserve(room: Room, session: SessionRecord, number: int, must_stop: Callable
     None when it was told to stop meanwhile. Begun again after a crash, a turn takes over its own reservation.
     """
     while True:
-        found = _granted(room, session, number, have=0)
+        found = _granted(room, session, number, have=Grant())
         if found is None:
             return Hold(room, session, number, Grant())
         if isinstance(found, Grant):
@@ -130,7 +145,9 @@ def watched(observe: Callable[[Event], Say | Stop | None], hold: Hold) -> Callab
         answer = observe(event)
         if over:
             return None
-        if not isinstance(answer, Stop) and isinstance(event, SpentEvent) and (why := hold.spent(event.usage.total)):
+        if isinstance(answer, Stop) or not isinstance(event, SpentEvent):
+            return answer
+        if why := hold.spent(event.usage.total, event.cost_usd or 0.0):
             over = True
             return Stop(why=f"{SPENDING}: {why}")
         return answer
@@ -138,8 +155,8 @@ def watched(observe: Callable[[Event], Say | Stop | None], hold: Hold) -> Callab
     return seen
 
 
-def _granted(room: Room, session: SessionRecord, number: int, *, have: int) -> Grant | Refused | None:
-    """One look and one reservation in one transaction; `have` tokens are used by this turn and not yet booked."""
+def _granted(room: Room, session: SessionRecord, number: int, *, have: Grant) -> Grant | Refused | None:
+    """One look and one reservation in one transaction; `have` is used by this turn and not yet booked."""
     with room.database.writing() as connection:
         limit = limit_for(connection, session, room.env)
         if limit is None:
@@ -147,15 +164,16 @@ def _granted(room: Room, session: SessionRecord, number: int, *, have: int) -> G
         # Whoever looks at the same limit waits here until this one has written what it took.
         bump(connection, "counters", f"spending:{limit.scope}", "value", 0)
         spent = spent_in(connection, limit, session, number)
+        tokens, usd = have.tokens or 0, have.usd or 0.0
         warn_once(connection, limit, spent, session, shares=SHARES)
         row = connection.execute(sa.select(reservations).where(_of(session, number))).mappings().first()
         query = sa.select(reservations.c.id).where(
             reservations.c.session_id == session.id, reservations.c.scope == limit.scope
         )
-        found = decide_grant(limit, spent.plus(have), new_run=connection.execute(query.limit(1)).first() is None)
+        found = decide_grant(limit, spent.plus(tokens, usd), new_run=connection.execute(query.limit(1)).first() is None)
         if isinstance(found, Refused):
             return found
-        values = {"tokens": have + (found.tokens or 0), "usd": found.usd or 0.0}
+        values = {"tokens": tokens + (found.tokens or 0), "usd": usd + (found.usd or 0.0)}
         if row is None:
             create(
                 connection,

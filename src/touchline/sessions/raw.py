@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from touchline.supervision.facts import Ended, Turn, Usage
 from touchline.transcripts.ending import EndedBy
 from touchline.transcripts.lines import LINE_LIMIT
 
+ESTIMATED = "estimated_usd"
 KEEP_DAYS = 90.0
 KEEP_BYTES = 5 * 1024**3
 _ERROR_CHARACTERS = 8_000
@@ -81,20 +82,26 @@ def part_heard(driver: Driver, session: SessionRecord, path: Path, turn: TurnRec
     return conversation.finish(exit_code=turn.exit_code, ended_by=ended_by, errors=_errors(path))
 
 
-def usage_to_json(usage: dict[str, Usage]) -> dict[str, dict[str, int]]:
+def usage_to_json(
+    usage: Mapping[str, Usage], estimated: Mapping[str, float] | None = None
+) -> dict[str, dict[str, int | float]]:
+    """Tokens by model, with what they cost where that had to be estimated."""
     return {
         model: {
             "input": each.input,
             "output": each.output,
             "cache_read": each.cache_read,
             "cache_write": each.cache_write,
+            **({ESTIMATED: estimated[model]} if estimated else {}),
         }
         for model, each in usage.items()
     }
 
 
 def usage_from_json(value: object) -> dict[str, Usage]:
-    return {model: Usage(**each) for model, each in value.items()} if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return {model: Usage(**{name: n for name, n in each.items() if name != ESTIMATED}) for model, each in value.items()}
 
 
 def prune(

@@ -34,9 +34,9 @@ class Spent:
     held_usd: float = 0.0
     runs_today: int = 0
 
-    def plus(self, tokens: int) -> Spent:
-        """With tokens that are used and not yet booked."""
-        return replace(self, tokens=self.tokens + tokens)
+    def plus(self, tokens: int, usd: float = 0.0) -> Spent:
+        """With what is used and not yet booked."""
+        return replace(self, tokens=self.tokens + tokens, usd=self.usd + usd)
 
 
 def spent_in(connection: sa.Connection, limit: SpendLimit, session: SessionRecord, number: int) -> Spent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from touchline.sessions.raw import usage_from_json, usage_to_json
+from touchline.sessions.raw import ESTIMATED, usage_from_json, usage_to_json
 from touchline.sessions.records import TurnRecord
 from touchline.supervision.budgets import Spending
 from touchline.supervision.facts import Usage
@@ -40,9 +40,15 @@ def spent_to_json(turns: Sequence[TurnRecord]) -> dict[str, Any]:
         "turns": spending.turns,
         "tokens": spending.tokens,
         "usd": spending.usd,
+        **({"estimated": True} if any(cost_estimated(turn) for turn in turns) else {}),
         "seconds": round(spending.seconds, 3),
         "models": usage_to_json(usage_of(turns)),
     }
+
+
+def cost_estimated(turn: TurnRecord) -> bool:
+    """The CLI did not tell the cost: it is the list price of the tokens."""
+    return any(ESTIMATED in each for each in turn.usage.values())
 
 
 def tokens_of(spent: Mapping[str, Any]) -> int:

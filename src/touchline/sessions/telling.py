@@ -34,7 +34,7 @@ class Teller:
                 self.tell("agent.called", call=id[:200], tool=tool[:200], args=self._shortened(args))
             case Result(call_id=id, text=text, failed=failed, exit_code=code):
                 self.tell("agent.answered", call=id[:200], failed=failed, exit_code=code, text=self._short(text))
-            case Spent(usage=u, model=model):
+            case Spent(usage=u, model=model, cost_usd=cost):
                 self.tell(
                     "agent.spent",
                     model=model,
@@ -42,6 +42,7 @@ class Teller:
                     output=u.output,
                     cache_read=u.cache_read,
                     cache_write=u.cache_write,
+                    cost_usd=cost,
                 )
             case Fault(kind=kind, message=message, status=status, fatal=fatal):
                 self.tell("agent.fault", kind=kind, text=self._short(message), status=status, fatal=fatal)

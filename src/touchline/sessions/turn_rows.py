@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from touchline.agents.pricing import prices_of
 from touchline.agents.turns_values import Ran
 from touchline.errors import SessionError
 from touchline.sessions.events import about
@@ -110,9 +111,11 @@ def end_turn(
     heard = ran.turn
     spent: dict[str, Usage] = {}
     for part in (*torn, heard):  # what a crash tore off was paid for all the same, as far as the stream told it
-        model = part.model or record.model or record.agent
+        model = part.model or heard.model or record.model or record.agent
         told = dict(part.usage_by_model) or ({model: part.usage} if part.usage.total else {})
         spent = merge_usage(spent, told)
+    estimated = prices_of(spent) if heard.cost_usd is None else None
+    cost = heard.cost_usd if estimated is None else sum(estimated.values())
     values = {
         "ended": str(heard.ended),
         "end_detail": storable(heard.end_detail),
@@ -121,8 +124,8 @@ def end_turn(
         "final_text": storable(final_text),
         "raw_path": str(ran.raw),
         "cli_session_id": heard.session_id if _SESSION.fullmatch(heard.session_id or "") else turn.cli_session_id,
-        "usage": usage_to_json(spent),
-        "cost_usd": heard.cost_usd,
+        "usage": usage_to_json(spent, estimated),
+        "cost_usd": cost,
         "seconds": ran.seconds,
         "ended_at": now(),
     }
@@ -133,7 +136,7 @@ def end_turn(
             f"Turn {turn.number} of the session {id} was taken over by another process.",
             hint="Nothing is lost: that process goes on with it.",
         )
-    _usage_rows(connection, id, turn, spent, heard.cost_usd)
+    _usage_rows(connection, id, turn, spent, cost)
     carried = {
         **state,
         "thrash": thrash_to_json(state["thrash"]),
@@ -158,7 +161,8 @@ def end_turn(
         detail=heard.end_detail or None,
         stopped=values["stopped"],
         seconds=round(ran.seconds, 3),
-        cost_usd=heard.cost_usd,
+        cost_usd=cost,
+        cost_estimated=estimated is not None or None,
     )
     append(connection, [told_end])
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from touchline.agents.environment import secrets_in
 from touchline.agents.port import Driver, Found, Level, Request
+from touchline.agents.pricing import priced
 from touchline.agents.redaction import Redactor
 from touchline.agents.turns import Ran, TurnLimits, run_turn
 from touchline.agents.workspaces.undelivered import bring_back
@@ -35,6 +36,8 @@ from touchline.store.fault_points import fault_point
 from touchline.supervision.facts import Call, Ended, Fault, Result, Text, Turn, steps_of
 from touchline.supervision.loops import ThrashWatch
 
+LEAST_USD = 0.000001
+"""A limit that a CLI takes for one; a turn that may spend nothing is not started for long."""
 MOST_BEGINNINGS = 3
 """A turn that Touchline died in so often is not begun again: something in it kills us."""
 
@@ -121,13 +124,13 @@ def _run(
     room: Room, begun: _Begun, driver: Driver, found: Found, hold: governor.Hold, must_stop: Callable[[], bool]
 ) -> None:
     redactor = Redactor(secrets_in(room.env))
-    request = _request(begun)
+    request = _request(room, begun, driver)
     ran, boundary = _heard(room, begun, request, driver, found, hold, must_stop, redactor)
     if request.session is not None and _never_spoke(ran.turn):
         # A CLI writes its conversation down a little after it happens; killed in between, it knows nothing of it.
         beginning = begun.turn.beginnings + 1
         begun = _begin(room, begun.session, begun.order, begun.torn, beginning=beginning, lost=True)
-        ran, boundary = _heard(room, begun, _request(begun), driver, found, hold, must_stop, redactor)
+        ran, boundary = _heard(room, begun, _request(room, begun, driver), driver, found, hold, must_stop, redactor)
     fault_point("session.turn_over")
     folder, number = room.of(begun.session.id), begun.order.number
     snapshots.keep(folder, "after", number, Path(begun.session.workspace))
@@ -153,6 +156,7 @@ def _heard(
         heard = [event for part in begun.torn for event in part.events]
         with room.database.reading() as connection:
             teller.catch_up(heard, told=told_of_turn(connection, session.id, number))
+    observe = governor.watched(boundary, hold)
     try:
         ran = run_turn(
             driver,
@@ -163,9 +167,10 @@ def _heard(
             records=room.records,
             raw=raw_file(room.of(session.id), number, begun.turn.beginnings),
             limits=_limits(room, begun),
-            observe=governor.watched(boundary, hold),
+            observe=priced(observe) if session.asked.usd is not None or hold.counts_money else observe,
             must_stop=Unwanted(room, session.id, must_stop),
             on_session=lambda cli: note_session(room.database, session.id, number, cli),
+            on_quiet=lambda seconds: teller.tell("session.quiet", seconds=round(seconds, 1)),
             spent_before=session.state.driver or None,
             allow=session.asked.environment,
         )
@@ -228,6 +233,7 @@ def _boundary(room: Room, begun: _Begun, driver: Driver, teller: Teller, redacto
         reminded=thrash_from_json(state.reminded),
         planning_at=state.planning_at,
         tokens_left=_tokens_left(room, session),
+        usd_left=_usd_left(room, session),
         redact=redactor.text,
     )
     if begun.order.kind in ("answer", "resume"):
@@ -243,13 +249,20 @@ def _tokens_left(room: Room, session: SessionRecord) -> int | None:
         return session.asked.tokens - spending_of(turns_of_session(connection, session.id)).tokens
 
 
-def _request(begun: _Begun) -> Request:
+def _usd_left(room: Room, session: SessionRecord) -> float | None:
+    if session.asked.usd is None:
+        return None
+    with room.database.reading() as connection:
+        return session.asked.usd - (spending_of(turns_of_session(connection, session.id)).usd or 0.0)
+
+
+def _request(room: Room, begun: _Begun, driver: Driver) -> Request:
     session, order, asked = begun.session, begun.order, begun.session.asked
     contract = contract_of(asked.contract, session.marker)
     # A torn turn in which something was heard goes on in the session that was heard; else it begins as it was ordered.
     torn = bool(begun.torn) and begun.turn.cli_session_id is not None
     resumed = begun.turn.cli_session_id if torn else (None if order.fresh else session.cli_session_id)
-    known = None if begun.lost else resumed
+    known = None if begun.lost or not driver.abilities.resume else resumed
     words = text("interrupted") if torn and known else prompt_of(session, order, contract, resumed=known is not None)
     return Request(
         prompt=words,
@@ -261,6 +274,7 @@ def _request(begun: _Begun) -> Request:
         folders=tuple(map(Path, asked.folders)),
         plugins=tuple(map(Path, asked.plugins)),
         max_requests=asked.requests,
+        max_usd=None if (left := _usd_left(room, session)) is None else max(left, LEAST_USD),
         flags=asked.flags,
         settings=asked.settings,
     )

@@ -41,6 +41,7 @@ class Boundary:
         reminded: Thrash | None,
         planning_at: int | None,
         tokens_left: int | None,
+        usd_left: float | None,
         redact: Callable[[str], str],
     ) -> None:
         self.watch = watch
@@ -55,7 +56,7 @@ class Boundary:
         self.times: dict[str, list[float]] = {}
         """Of each call when it was heard to begin, and to end."""
         self._teller, self._speaks, self._read_only = teller, speaks, read_only
-        self._tokens_left, self._redact = tokens_left, redact
+        self._tokens_left, self._usd_left, self._redact = tokens_left, usd_left, redact
         self._running: dict[str, Step] = {}
         self._over = False
         self._recent: deque[Step] = deque(maxlen=20)
@@ -89,12 +90,21 @@ class Boundary:
                 step = self._running.pop(event.call_id, None)
                 if step is not None:
                     return self._after(Step(index=step.index, call=step.call, result=event))
-            case Spent() if self._tokens_left is not None:
-                self._tokens_left -= event.usage.total
-                if self._tokens_left < 0:
-                    return Stop(why=f"{BUDGET}: the tokens are used up")
+            case Spent():
+                return self._paid(event)
             case _:
                 pass
+        return None
+
+    def _paid(self, event: Spent) -> Stop | None:
+        if self._tokens_left is not None:
+            self._tokens_left -= event.usage.total
+            if self._tokens_left < 0:
+                return Stop(why=f"{BUDGET}: the tokens are used up")
+        if self._usd_left is not None and event.cost_usd is not None:
+            self._usd_left -= event.cost_usd
+            if self._usd_left < 0:
+                return Stop(why=f"{BUDGET}: the money is used up")
         return None
 
     def feed(self, steps: Sequence[Step]) -> None:

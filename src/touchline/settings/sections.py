@@ -65,7 +65,7 @@ class RunSection:
     turn_seconds: Annotated[float, Over(0)] = 3600.0
     """The longest that one turn may take."""
     silence_seconds: Annotated[float, Over(0)] = 900.0
-    """The longest that the agent may write nothing at all."""
+    """How long the agent may write nothing at all before that is told. It ends nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

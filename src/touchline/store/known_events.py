@@ -37,18 +37,19 @@ session.asked: task! agent
 session.started: agent! model repository workspace base_commit sandbox sandbox_why version
 session.resumed: by message run:i
 session.interrupted: number:i! beginnings:i! heard:i how
+session.quiet: number:i! seconds:n!
 session.waiting: question! number:i
 session.stop_asked: by!
 session.stopped: by! number:i
-session.ended: status! reason! delivery detail turns:i tokens:i cost_usd:n seconds:n
+session.ended: status! reason! delivery detail turns:i tokens:i cost_usd:n cost_estimated:f seconds:n
 check.run: number:i! command! how! exit_code:i verified:f! passed:i failed:i skipped:i collected:i seconds:n why
 
 turn.started: number:i! agent kind text
-turn.ended: number:i! ended! exit_code:i stop_kind detail stopped seconds:n cost_usd:n
+turn.ended: number:i! ended! exit_code:i stop_kind detail stopped seconds:n cost_usd:n cost_estimated:f
 agent.said: number:i! text!
 agent.called: number:i! call! tool! args:o
 agent.answered: number:i! call! failed:f! exit_code:i text
-agent.spent: number:i! model input:i! output:i! cache_read:i cache_write:i
+agent.spent: number:i! model input:i! output:i! cache_read:i cache_write:i cost_usd:n
 agent.fault: number:i! kind! text! status:i fatal:f
 reminder.sent: number:i! text! rule
 decision.requested: subject! text! options:l

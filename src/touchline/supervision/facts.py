@@ -109,6 +109,8 @@ class Spent(Value):
 
     usage: Usage
     model: str | None = None
+    cost_usd: float | None = None
+    """What was spent here, where the CLI says it while it works."""
 
 
 class Fault(Value):

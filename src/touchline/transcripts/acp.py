@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from touchline.supervision.facts import Ended, FaultKind
+from touchline.supervision.facts import Ended, FaultKind, Spent
 from touchline.transcripts.acp_calls import Calls
 from touchline.transcripts.acp_usage import add_usage
 from touchline.transcripts.ending import End, Process
 from touchline.transcripts.faults import kind_of, status_in
-from touchline.transcripts.gathering import Gathering
+from touchline.transcripts.gathering import NO_USAGE, Gathering
 from touchline.transcripts.opencode_parts import REJECTED
 from touchline.transcripts.shapes import identifier, items, joined_text, mapping, money, text, whole
 
@@ -165,13 +165,16 @@ class AcpRecords:
     def _cost(self, update: Mapping[str, Any]) -> None:
         if self.live:
             self._calls.begin_known()
-        cost = mapping(update.get("cost"))
-        sum_now = money(cost.get("amount"))
-        if sum_now is None or text(cost.get("currency")) not in ("", "USD"):
+        told = mapping(update.get("cost"))
+        sum_now = money(told.get("amount"))
+        if sum_now is None or text(told.get("currency")) not in ("", "USD"):
             return
         # Without a sum to take off, what a resumed session costs now cannot be told from what it cost before.
         if self.live and (self.told_usd is not None or not self._resumed):
-            self.turn.charge(max(0.0, sum_now - (self.told_usd or 0.0)))
+            cost = max(0.0, sum_now - (self.told_usd or 0.0))
+            self.turn.charge(cost)
+            if cost:
+                self.turn.add(Spent(usage=NO_USAGE, model=self.turn.model, cost_usd=cost))
         self.told_usd = sum_now
 
     def _options(self, result: Mapping[str, Any]) -> None:
