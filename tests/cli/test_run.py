@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.cli.runs import ASKS, HAPPY, HEDGES, LONG, Desk, desk
 from tests.cli.test_doctor import program
 
 from touchline.cli.run_asked import Given, asked_of
-from touchline.errors import TouchlineError
+from touchline.errors import InputError, TouchlineError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -366,3 +367,17 @@ def test_on_a_terminal_the_work_is_shown_and_ctrl_c_is_obeyed(own: Desk) -> None
         screen.until("Stopped  session")
         assert screen.code() == 130
     assert own.alive() == []
+
+
+@pytest.mark.parametrize("agent", ["opencode", "gemini"])
+def test_what_the_agent_cannot_do_is_told_before_anything_starts(own: Desk, tmp_path: Path, agent: str) -> None:
+    contract = tmp_path / "contract.json"
+    contract.write_text('{"schema": {"type": "object"}}')
+    program(tmp_path / "bin", agent, "echo 9.9")
+    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    given = Given(task="Do it.", agent=agent, repository=own.repo, sandbox="none")
+    asked_of(given, env)
+    with pytest.raises(InputError, match="JSON schema"):
+        asked_of(replace(given, contract=contract), env)
+    with pytest.raises(InputError, match="one of its skills"):
+        asked_of(replace(given, skill="review"), env)

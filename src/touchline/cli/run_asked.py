@@ -86,6 +86,7 @@ def asked_of(given: Given, env: Mapping[str, str] | None = None) -> Asked:
         settings={} if given.script is None else {"script": str(given.script.resolve())},
         folders=tuple(_folder(each) for each in given.folders),
     )
+    _require_able(asked)
     _require_confinement(asked, env)
     return asked
 
@@ -185,15 +186,32 @@ def _folder(path: Path) -> str:
     return str(path.resolve())
 
 
+def _require_able(asked: Asked) -> None:
+    """What the agent cannot do is told now: later it would cost a clone, or be left out in silence."""
+    from touchline.agents.registry import driver_named
+
+    abilities = driver_named(cast(str, asked.agent)).abilities
+    if asked.skill and not abilities.skills:
+        raise InputError(
+            f"--skill: {asked.agent} cannot be told to use one of its skills.",
+            hint="Ask for it in the words of the task, or take an agent that can: --agent claude.",
+        )
+    if (asked.contract or {}).get("schema") is not None and not abilities.schema:
+        raise InputError(
+            f"--contract: {asked.agent} cannot hold its answer to a JSON schema.",
+            hint="Ask for `tokens` instead of a `schema`, or take an agent that can: --agent claude, --agent codex.",
+        )
+    for name, able in (("plugins", abilities.plugins), ("requests", abilities.max_turns)):
+        if getattr(asked, name) and not able:
+            setting = f"agents.{asked.agent}.{name}"
+            raise InputError(f"{setting} is set, which {asked.agent} cannot do.", hint="Take it out of the settings.")
+
+
 def _require_confinement(asked: Asked, env: Mapping[str, str]) -> None:
     """The level is chosen when the session is prepared; whether there is one, and what cannot be had, is told now."""
     from touchline.agents import sandbox
     from touchline.agents.registry import driver_named
 
     abilities = driver_named(cast(str, asked.agent)).abilities
-    for name, able in (("plugins", abilities.plugins), ("requests", abilities.max_turns)):
-        if getattr(asked, name) and not able:
-            setting = f"agents.{asked.agent}.{name}"
-            raise InputError(f"{setting} is set, which {asked.agent} cannot do.", hint="Take it out of the settings.")
     probed, checked = sandbox.probe(env), bool(asked.check)
     sandbox.choose(asked.sandbox, probed, abilities, read_only=asked.read_only, checked=checked)

@@ -30,7 +30,7 @@ class Scripted:
 
     name = "scripted"
     abilities = Abilities(
-        speak=True, interrupt=True, schema=True, read_only=True, max_turns=True, cost=True, preset=True
+        speak=True, interrupt=True, schema=True, read_only=True, max_turns=True, cost=True, preset=True, skills=True
     )
 
     def find(self, env: Mapping[str, str]) -> Found | None:  # noqa: ARG002
