@@ -10,7 +10,7 @@ from tests.clis import cli_path
 from touchline.rehearsal.pointing import Cli
 from touchline.rehearsal.server import RehearsalServer, serving
 
-for _shared in ("completions", "contracts", "circles", "faults", "killed"):
+for _shared in ("completions", "contracts", "circles", "faults", "killed", "slow_work"):
     pytest.register_assert_rewrite(f"tests.real.{_shared}")
 
 from tests.real.stage import Stage, staged  # noqa: E402

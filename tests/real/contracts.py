@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.real.stage import Stage, cost_of, tokens
 from tests.sessions.house import Story
 
+from touchline.sessions.raw import usage_from_json
 from touchline.supervision.facts import Usage
 
 CONTRACT = {"tokens": [{"name": "plan_path", "type": "path"}], "wants_writes": True}
@@ -50,7 +51,7 @@ class Contracts:
         apart = stage.cli != "gemini"
         if self.tells_all_tokens:
             assert tokens(story) == cost_of(4, cached_apart=apart)
-            first, second = (sum((Usage(**u) for u in turn.usage.values()), Usage()) for turn in story.turns)
+            first, second = (sum(usage_from_json(turn.usage).values(), Usage()) for turn in story.turns)
             assert (first.total, second.total) == (3 * 1250, 1250)
         assert story.session.spent["turns"] == 1, "a nudge is no turn of its own"
 

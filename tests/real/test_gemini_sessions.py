@@ -10,6 +10,7 @@ from tests.real.circles import ToldNext
 from tests.real.completions import Completions
 from tests.real.contracts import Contracts
 from tests.real.killed import Killed
+from tests.real.slow_work import SlowWork
 
 from touchline.rehearsal.pointing import Cli
 
@@ -18,6 +19,10 @@ pytestmark = pytest.mark.timeout(400)
 
 
 class TestCompletions(Completions):
+    pass
+
+
+class TestWork(SlowWork):
     pass
 
 

@@ -208,7 +208,9 @@ def _check(turn: TurnRecord) -> str:
 
 
 def _tokens(turn: TurnRecord) -> int:
-    return sum(sum(each.values()) for each in turn.usage.values())
+    from touchline.sessions.raw import usage_from_json
+
+    return sum(each.total for each in usage_from_json(turn.usage).values())
 
 
 def _grid() -> Table:
