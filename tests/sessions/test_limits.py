@@ -71,7 +71,7 @@ def test_a_cost_that_is_not_told_is_estimated_and_marked(house: House) -> None:
     assert story.session.spent["estimated"] is True
     (ended,) = story.of("turn.ended")
     assert ended["cost_estimated"] is True
-    assert spent_words(story.session.spent).count("<$0.01") == 1
+    assert "about <$0.01" in spent_words(story.session.spent)
     assert "about $0.07" in spent_words({**story.session.spent, "usd": 0.07})
     told = house.run(script, task="What is the answer?", model="gemini-2.5-pro")
     assert "estimated" not in told.session.spent

@@ -33,9 +33,8 @@ def tokens(value: int) -> str:
 def dollars(value: float | None, *, estimated: bool = False) -> str:
     if value is None:
         return UNKNOWN
-    if 0 < value < 0.01:
-        return "<$0.01"
-    return f"{'about ' if estimated else ''}${value:,.2f}"
+    words = "<$0.01" if 0 < value < 0.01 else f"${value:,.2f}"
+    return f"about {words}" if estimated else words
 
 
 def size(value: int) -> str:
