@@ -67,6 +67,24 @@ def test_the_cap_holds_over_the_session(with_hooks: Callable[[Cli], CliHome]) ->
     )
 
 
+def test_tests_that_run_in_the_background_are_waited_for(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    home.play(
+        """
+turns:
+  - calls: [{write: "${workspace}/hello.py", content: "print('hello')\\n"}]
+  - calls: [{raw: Bash, args: {command: "sleep 2; python3 -m unittest -q", run_in_background: true}}]
+  - text: I fixed hello.py and started the tests in the background.
+  - text: Nothing was found to run, so hello.py is not tested.
+"""
+    )
+    home.run("Create hello.py")
+    heard = [one.heard for one in played(home)]
+    assert len(heard) == 4
+    assert "[System Coach]" not in "".join(heard)
+    assert "<task-notification>" in heard[3], "the end of the task woke the agent, not the coach"
+
+
 def test_a_question_and_an_honest_answer_are_left_alone(with_hooks: Callable[[Cli], CliHome]) -> None:
     home = with_hooks("claude")
     home.play("turns: [{text: The parser is in src/parser.py. It splits the text at commas.}]")

@@ -103,6 +103,37 @@ def test_a_report_is_not_continued_while_a_background_task_runs(agent: Agent) ->
     assert agent.tell("Stop", **waiting, background_tasks=[])["decision"] == "block"
 
 
+TESTS = {"type": "shell", "status": "running", "command": "python3 -m pytest -q"}
+SERVER = {"type": "shell", "status": "running", "command": "npm run dev"}
+
+
+@pytest.mark.parametrize(
+    ("words", "running", "passes"),
+    [
+        ("I fixed the parser and started the tests in the background.", [TESTS], True),
+        ("I fixed the parser; a helper verifies it now.", [{"type": "subagent", "status": "running"}], True),
+        ("I fixed the parser and started the tests in the background.", [{**TESTS, "status": "completed"}], False),
+        ("I fixed the parser. It should work now.", [SERVER], False),
+        ("I fixed the parser and pushed it.", [TESTS], False),
+    ],
+    ids=["its tests", "a helper", "ended", "a server from before", "the record denies it"],
+)
+def test_proof_that_is_under_way_is_waited_for(
+    agent: Agent, words: str, running: list[dict[str, str]], passes: bool
+) -> None:
+    agent.prompted("Fix the parser")
+    agent.called("Bash", {"command": SERVER["command"], "run_in_background": True}, "Command running in background")
+    agent.edited()
+    agent.called("Bash", {"command": "git push"}, "error: failed to push some refs", failed=True)
+    agent.called("Bash", {"command": TESTS["command"], "run_in_background": True}, "Command running in background")
+    agent.said(words)
+    spoken = agent.tell("Stop", last_assistant_message=words, stop_hook_active=False, background_tasks=running)
+    assert (spoken is None) is passes
+    if running[0]["status"] == "completed":
+        assert "how call 3, `python3 -m pytest -q`, ended is not known" in spoken["reason"]
+        assert "failed" not in spoken["reason"]
+
+
 @pytest.mark.parametrize(
     "words",
     [

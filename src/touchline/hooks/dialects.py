@@ -97,7 +97,7 @@ class Heard:
         self.last_message = _text(said, "last_assistant_message") or _text(said, "prompt_response")
         tasks = said.get("background_tasks")
         running = [t for t in tasks if isinstance(t, dict)] if isinstance(tasks, list) else []
-        self.background = any(t.get("status") not in _ASLEEP for t in running)
+        self.background = [t for t in running if t.get("status") not in _ASLEEP]
 
 
 def answer(heard: Heard, kind: str, words: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from touchline.hooks.limits_kept import limits_of
 from touchline.hooks.memory import Memory, note
 from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
+from touchline.supervision.ledger import COMMAND_CHARACTERS
 from touchline.supervision.situation import Action, Decision, Reason, Situation, Work
 from touchline.supervision.stop import classify
 
@@ -84,11 +85,29 @@ def _speaks(heard: Heard, evidence: Evidence, found: Stop, decision: Decision) -
     """A claim without proof is sent back, but not who says plainly that it was not checked: a person reads it next.
 
     A mere report is sent back only where work was under way that nothing will wake: in a conversation a person answers
-    next, and a task in the background calls the agent back by itself.
+    next, and a task in the background calls the agent back by itself. What such a task may yet prove is not asked for
+    before it ends; what the record denies is.
     """
     if decision.reason is Reason.COMPLETION_REJECTED:
+        if "contradicted_claim" not in found.rejected and _proof_is_under_way(heard, evidence.ledger):
+            return False
         return not found.honest
     return evidence.ledger.calls > evidence.first_call and not heard.background
+
+
+def _proof_is_under_way(heard: Heard, ledger: Ledger) -> bool:
+    """A helper at work, or a command that was begun after the last change. A server that runs since before proves none.
+
+    Where the agent does not say what runs, it is taken for such a command: better silent than wrong.
+    """
+    edit = -1 if ledger.last_edit is None else ledger.last_edit
+    since = {command.text for command in ledger.commands if command.call > edit or command.checks_own_edit}
+    return any(
+        task.get("type") != "shell"
+        or not isinstance(line := task.get("command"), str)
+        or line[:COMMAND_CHARACTERS] in since
+        for task in heard.background
+    )
 
 
 def _work(state: dict[str, Any], phase: Phase | None, task: str = "") -> Work:

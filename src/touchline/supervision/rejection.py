@@ -5,6 +5,7 @@ The words are in `coach.toml`; which message is due at all is `coach`'s.
 
 from __future__ import annotations
 
+from touchline.supervision.claim_check import counts
 from touchline.supervision.evidence import Command, Ledger
 from touchline.supervision.phases import Phase
 from touchline.supervision.stops import Claim, Standing, Stop
@@ -104,8 +105,11 @@ def _unverified(ledger: Ledger, words: Mapping[str, Any]) -> tuple[str, str]:
     say, proof = words["rejection"], words["proof"]
     ran = ledger.after_last_edit
     if ran:
-        line = say["failed_after_edit"].format(edit=ledger.last_edit, because=_ran(ran[-1]))
-        return line, proof["failed_after_edit"]
+        failing = ledger.failing_run
+        # Not always the last command: a linter that runs well after tests that failed makes nothing good.
+        because = f"{failing.named} ran {failing.runner}: {counts(failing)}" if failing else _ran(ran[-1])
+        known = "failed_after_edit" if failing or ran[-1].failed else "unknown_after_edit"
+        return say[known].format(edit=ledger.last_edit, because=because), proof[known]
     paths = list(dict.fromkeys(write.path for write in ledger.writes))
     more = len(paths) - _FILES_SHOWN
     files = ", ".join(paths[-_FILES_SHOWN:]) + (f" and {more} more" if more > 0 else "")
@@ -114,8 +118,10 @@ def _unverified(ledger: Ledger, words: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _ran(command: Command) -> str:
-    code = "an error" if command.exit_code is None else f"exit code {command.exit_code}"
-    return f"{command.named}, `{_short(command.text)}`, ended with {code}"
+    line = f"{command.named}, `{_short(command.text)}`"
+    if command.exit_code is not None:
+        return f"{line}, ended with exit code {command.exit_code}"
+    return f"{line}, ended with an error" if command.failed else f"how {line}, ended is not known"
 
 
 def _short(text: str) -> str:
