@@ -48,6 +48,14 @@ def turn(prompt: str, *did: Did, said: str, cost: float | None = None, session: 
     )
 
 
+def test_an_answer_that_tells_of_deeds_has_nothing_to_prove() -> None:
+    look = ("Bash", {"command": "git log --oneline"}, "abc1234 Fix the pager", 0)
+    said = "Yesterday we fixed the pager and pushed it."
+    (session,) = audit_turns([turn("What did we do yesterday?", look, said=said)])
+    (found,) = session.turns
+    assert (found.verdict, found.action) == (Verdict.NOTHING_TO_PROVE, "deliver")
+
+
 def test_a_completion_the_last_test_run_denies_is_contradicted_and_coached() -> None:
     (session,) = audit_turns([turn("Fix it.", EDIT, FAILING, said="Fixed. All tests pass.")])
     (found,) = session.turns

@@ -150,6 +150,20 @@ def test_conversation_is_left_alone(agent: Agent, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("what did we do yesterday?", "Yesterday we fixed the pager and added OAuth."),
+        ("Find out why CI is red", "CI is red because the linter was updated to 0.6, which added a new rule."),
+        ("Summarize the changelog", "Version 2 added OAuth login, fixed the memory leak and removed Python 3.8."),
+    ],
+)
+def test_an_answer_that_tells_of_deeds_is_left_alone(agent: Agent, asked: str, words: str) -> None:
+    agent.prompted(asked)
+    agent.called("Bash", {"command": "cat notes.md"}, "notes")
+    assert agent.stop(words) is None
+
+
+@pytest.mark.parametrize(
     ("words", "passes"),
     [
         ("I cannot verify this here, because pytest is not installed.", True),

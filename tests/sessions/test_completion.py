@@ -191,3 +191,15 @@ turns:
     story = house.run(script)
     assert story.actions == ["continue:completion_rejected", "deliver:completed"], story.told()
     assert story.decisions[0].evidence["last_test_run"]["outcome"] == "unverified"
+
+
+def test_an_answer_that_tells_of_deeds_is_delivered(house: House) -> None:
+    story = house.run(
+        """
+turns:
+  - calls: [{shell: git log --oneline}]
+  - text: Yesterday we fixed the pager and added OAuth.
+""",
+        task="What did we do yesterday?",
+    )
+    assert story.actions == ["deliver:completed"], story.told()

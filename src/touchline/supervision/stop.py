@@ -87,7 +87,8 @@ def classify(
     answer = weighed.reason == "answer"
     if ledger is not None:
         idle = ledger.changed_nothing and is_work(task) and not pattern("guards.unneeded").search(prose.words)
-        stop = replace(stop, claims=tuple(_traced(claim, ledger, idle=idle) for claim in stop.claims))
+        said = _not_told(stop.claims, task) if weighed.told else stop.claims
+        stop = replace(stop, claims=tuple(_traced(claim, ledger, idle=idle) for claim in said))
     at_issue = now if ledger is None or open_since is None else ledger.since(min(open_since, first_call))
     return _gated(stop, ledger, at_issue, hedges, shown, answer=answer, phase_missing=tuple(phase_missing))
 
@@ -201,6 +202,15 @@ def _unrecorded(
     if not any(c.what in _CHANGES for c in claims):
         return []
     return ["hedged_only"] if hedges.outcome else ["no_proof_shown"]
+
+
+def _not_told(claims: Sequence[Claim], task: str) -> list[Claim]:
+    """Of an answer: what the record bears out or denies, and that tests pass, where it was asked: a run alone can tell.
+
+    The rest is told of others or of another day, and claims nothing.
+    """
+    asks_for_tests = bool(_MAY_TEST.search(task))
+    return [c for c in claims if c.standing is not Standing.UNPROVED or (asks_for_tests and c.what == "tests_pass")]
 
 
 def _traced(claim: Claim, ledger: Ledger, *, idle: bool) -> Claim:

@@ -37,6 +37,8 @@ class Weighed(Value):
     confidence: float
     reason: str
     spans: tuple[Span, ...] = ()
+    told: bool = False
+    """An answer that was all that was asked for: what it says was done is told, not claimed."""
 
 
 def abnormal(prose: Prose, claims: Sequence[Claim]) -> Span | None:
@@ -70,12 +72,13 @@ def weigh(prose: Prose, claims: Sequence[Claim], *, task: str, ledger: Ledger | 
         seen = of_the_agent(prose, seen)
     work = _work(prose, seen, claims)
     asked = _is_question(task)
+    told = asked and _only_tells(prose, claims, task, ledger)
     return (
         _blocked(seen, work, asked=asked)
         or _deferred_first(prose, seen)
         or _question(prose, seen, work, asked=asked)
         or _going_on(prose, seen, work, asked=asked, borne_out=borne_out)
-        or _finished(prose, seen, claims, work, asked=asked, wanted=is_work(task), ledger=ledger)
+        or _finished(prose, seen, claims, work, asked=asked, told=told, wanted=is_work(task), ledger=ledger)
     )
 
 
@@ -109,9 +112,21 @@ def is_work(task: str) -> bool:
 def _is_question(task: str) -> bool:
     tail = task.strip()[-300:].lower()
     head = task.strip()[:300].lower()
-    if not head or pattern("tasks.work").search(head):
+    if not head or pattern("tasks.work").search(head) or pattern("tasks.also_work").search(task[:2_000].lower()):
         return False
     return bool(pattern("tasks.question").search(head) or pattern("tasks.question").search(tail))
+
+
+def _only_tells(prose: Prose, claims: Sequence[Claim], task: str, ledger: Ledger | None) -> bool:
+    """A question, nothing done since: deeds in the answer are those of a commit, a version, a day before.
+
+    "I fixed it" to somebody who asked only why it fails is a claim all the same.
+    """
+    if ledger is None or ledger.writes or ledger.commits or ledger.pushes:
+        return False
+    sentences = (prose.sentence_at(prose.offset(c.span)) for c in claims if c.what in _WORK)
+    own = any(s is not None and _FIRST_PERSON.search(prose.words, s.start, s.end) for s in sentences)
+    return not own or bool(pattern("tasks.past").search(task[:2_000].lower()))
 
 
 def _blocked(seen: Signals, work: list[Span], *, asked: bool) -> Weighed | None:
@@ -176,9 +191,12 @@ def _finished(
     work: list[Span],
     *,
     asked: bool,
+    told: bool,
     wanted: bool,
     ledger: Ledger | None,
 ) -> Weighed:
+    if told:
+        return Weighed(kind=Kind.COMPLETION, confidence=0.9, reason="answer", told=True)
     unchanged = ledger is not None and not ledger.writes and not ledger.commits
     # Words about a thing that was to be changed, and was not, answer nothing.
     if not work and (asked or (unchanged and not wanted)):
