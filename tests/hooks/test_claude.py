@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -43,6 +44,22 @@ def test_a_hedged_completion_is_sent_back_and_proof_passes(with_hooks: Callable[
     assert len(requests) == 4, "the proved completion is let through"
     assert ran.all("result")[-1]["result"] == "I implemented hello.py; running it prints the greeting."
     assert log_of(home) == ""
+
+
+def test_proof_counts_in_any_language(with_hooks: Callable[[Cli], CliHome]) -> None:
+    home = with_hooks("claude")
+    home.play(
+        """
+turns:
+  - calls: [{write: "${workspace}/hello.py", content: "print('hello')\\n"}]
+  - calls: [{shell: "python3 hello.py"}]
+  - text: 已修复错误,程序运行正常。
+"""
+    )
+    home.run("修复 hello.py")
+    assert len(played(home)) == 3
+    (kept,) = state_of(home).rglob("evidence.json")
+    assert len(json.loads(kept.read_text())["ledger"]["commands"]) == 1, "the transcript was read to its end"
 
 
 def test_the_cap_holds_over_the_session(with_hooks: Callable[[Cli], CliHome]) -> None:
@@ -134,8 +151,10 @@ def test_lessons_are_told_when_a_session_starts(with_hooks: Callable[[Cli], CliH
 
 
 def kill_program(home: CliHome) -> None:
-    """Every hook is killed the hard way: the quick ones perhaps after their work, the stop in the middle of it."""
-    _replace_command(home, f"timeout -s KILL 0.1 {_command(home)}")
+    """Every hook is killed the hard way, before it answers however fast it is: what it is told never ends."""
+    endless = home.workspace.parent / "endless"
+    os.mkfifo(endless)
+    _replace_command(home, f"timeout <>{endless} -s KILL 0.1 {_command(home)}")
 
 
 def remove_program(home: CliHome) -> None:

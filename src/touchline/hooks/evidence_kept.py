@@ -8,12 +8,14 @@ from time import monotonic, sleep
 from touchline.hooks.dialects import Heard
 from touchline.hooks.memory import Memory
 from touchline.hooks.quick import LOOK_BACK
+from touchline.plain_json import loads
 from touchline.supervision.evidence import Command, Commit, Ledger, TestRun, Weakened, Write
 from touchline.supervision.facts import Call, Event, Prompt, Result, Turn, steps_of
 from touchline.supervision.ledger import ledger_of
 from touchline.supervision.values import Value, as_dict, replace
 from touchline.transcripts.lines import lines_of
 from touchline.transcripts.session_log import SessionLog, turns_of
+from touchline.transcripts.shapes import joined_text, mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def gather(heard: Heard, memory: Memory) -> Evidence:
     )
     start, new, ended = _written(heard, kept, memory.state)
     turns = tuple(_turns(heard.agent, new))
-    if not ended or _lacks_calls(turns, memory.state):
+    if not ended or _lacks_calls(heard.agent, turns, memory.state):
         # What the hooks saw counts instead; the transcript is read from the same place again at the next stop.
         seen, _ = _from_journal(memory, heard.agent, _whole(memory.state.get("judged")))
         return replace(_added(known, (seen,), heard), whole=bool(seen.events))
@@ -77,10 +79,14 @@ def gather(heard: Heard, memory: Memory) -> Evidence:
     return now
 
 
-def _lacks_calls(turns: Sequence[Turn], state: Mapping[str, Any]) -> bool:
-    """The hooks saw calls end since the last stop, and the transcript tells of none."""
+def _lacks_calls(agent: str, turns: Sequence[Turn], state: Mapping[str, Any]) -> bool:
+    """The hooks saw calls end since the last stop, and the transcript tells of fewer, or with other agents of none.
+
+    Those do not tell a hook of each of their calls, or tell it less than they write down.
+    """
     seen = int(state.get("calls", 0)) - _whole(state.get("judged"))
-    return seen > 0 and not any(isinstance(event, Call) for turn in turns for event in turn.events)
+    told = sum(isinstance(event, Call) for turn in turns for event in turn.events)
+    return told < seen if agent == "claude" else seen > 0 and not told
 
 
 def _added(known: Evidence, turns: Iterable[Turn], heard: Heard, helpers: Sequence[Ledger] = ()) -> Evidence:
@@ -135,19 +141,34 @@ def _written(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) ->
     Claude Code starts its hooks first and writes a moment later: without the last results, work that was proved
     would be sent back.
     """
-    mark = _mark_of(heard.last_message) if heard.agent == "claude" else b""
+    message = heard.last_message.strip() if heard.agent == "claude" else ""
     until = monotonic() + PATIENCE
     while True:
         start, new = _grown(heard, kept, state)
-        if mark in new or monotonic() >= until:
-            return start, new, mark in new
+        ended = not message or _ends_with(new, message, helper=bool(heard.helper))
+        if ended or monotonic() >= until:
+            return start, new, ended
         sleep(PAUSE)
 
 
-def _mark_of(message: str) -> bytes:
-    """The longest piece of the message that JSON writes as it is."""
-    plain = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "\n" for c in message)
-    return max(plain.split("\n"), key=len)[:400].encode()
+def _ends_with(lines: bytes, message: str, *, helper: bool) -> bool:
+    """The last record of the agent is of this message, or of its last part: the words alone may stand anywhere before."""
+    from touchline.transcripts.claude_log import skip
+
+    end = len(lines)
+    while end > 0:
+        begin = lines.rfind(b"\n", 0, end - 1) + 1
+        line, end = lines[begin:end], begin
+        if b'"assistant"' not in line or skip(line):
+            continue
+        try:
+            record = loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and record.get("type") == "assistant" and (helper or not record.get("isSidechain")):
+            said = joined_text(mapping(record.get("message")).get("content")).strip()
+            return bool(said) and message.endswith(said)
+    return False
 
 
 def _grown(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, bytes]:
