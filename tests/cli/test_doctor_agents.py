@@ -125,7 +125,22 @@ def test_hooks_are_told_and_broken_ones_a_warning(person: Person) -> None:
     settings = person.root / ".claude" / "settings.json"
     settings.write_text("{broken")
     found = check_hooks(env, person.root)
-    assert (found.result, found.fix) == ("warning", "touchline hook install claude")
+    assert (found.result, found.fix) == ("warning", "Mend the file, then try again.")
+
+
+def test_each_fault_of_hooks_has_its_own_fix(person: Person) -> None:
+    env = {**os.environ, "HOME": str(person.home)}
+    env.pop("CLAUDE_CONFIG_DIR", None)
+    person.run("hook", "install", "claude", "--yes")
+    settings = person.root / ".claude" / "settings.json"
+    whole = settings.read_text()
+    settings.write_text(whole.replace("PreToolUse", "Notification"))
+    assert check_hooks(env, person.root).fix == "touchline hook install claude"
+    settings.write_text(whole)
+    local = settings.with_name("settings.local.json")
+    local.write_text('{"disableAllHooks": true}')
+    found = check_hooks(env, person.root)
+    assert (found.result, found.fix) == ("warning", f'Take "disableAllHooks": true out of {local}.')
 
 
 def test_processes_that_a_dead_one_left_are_found(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 from tests.clis import CliHome
 from tests.hooks.running import log_of, played, state_of, told
 
+from touchline.hooks.agents_known import HOMES, Level, settings_file
+from touchline.hooks.install import standing
 from touchline.rehearsal.pointing import Cli
 
 pytestmark = pytest.mark.timeout(90)
@@ -148,6 +150,29 @@ def test_lessons_are_told_when_a_session_starts(with_hooks: Callable[[Cli], CliH
     home.play("turns: [{text: The answer is 4.}]")
     home.run("What is 2 + 2?")
     assert "never with pytest alone" in played(home)[0].heard
+
+
+@pytest.mark.parametrize(
+    ("said", "off"),
+    [({"user": True}, True), ({"local": True}, True), ({"user": True, "project": False}, False)],
+    ids=["for all projects", "for this person", "on again nearer"],
+)
+def test_the_switch_that_status_sees_is_the_one_that_counts(
+    with_hooks: Callable[[Cli], CliHome], said: dict[Level, bool], off: bool
+) -> None:
+    home = with_hooks("claude")
+    for level, value in said.items():
+        path = settings_file(HOMES["claude"], level, folder=home.workspace, env=home.env)
+        assert path is not None
+        settings = json.loads(path.read_text()) if path.exists() else {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({**settings, "disableAllHooks": value}))
+    found = standing("claude", "project", folder=home.workspace, env=home.env)
+    assert found is not None
+    assert (found.result == "off") is off
+    home.play(EDIT_AND_HEDGE + "  - text: I cannot check it here.\n")
+    home.run("Create hello.py")
+    assert ("[System Coach]" not in "".join(one.heard for one in played(home))) is off
 
 
 def kill_program(home: CliHome) -> None:

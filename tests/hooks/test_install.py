@@ -71,8 +71,8 @@ def test_a_project_without_settings_has_none_afterwards(project: Path) -> None:
 
 
 def test_a_plug_in_leaves_no_folder_behind(project: Path) -> None:
-    apply(plan_install("opencode", "project", folder=project, env={}))
-    apply(plan_uninstall("opencode", "project", folder=project, env={}))
+    apply(plan_install("opencode", "project", folder=project, env={"HOME": str(project.parent)}))
+    apply(plan_uninstall("opencode", "project", folder=project, env={"HOME": str(project.parent)}))
     assert [path.name for path in project.iterdir()] == [".git"]
 
 
@@ -136,10 +136,10 @@ def test_a_link_stays_a_link(project: Path) -> None:
     link = project / ".claude" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(kept)
-    apply(plan_install("claude", "project", folder=project, env={}))
+    apply(plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     assert link.is_symlink()
     assert "hooks" in json.loads(kept.read_text())
-    apply(plan_uninstall("claude", "project", folder=project, env={}))
+    apply(plan_uninstall("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     assert link.is_symlink()
     assert kept.read_text() == '{"model": "opus"}'
 
@@ -148,18 +148,18 @@ def test_a_link_to_nowhere_and_a_folder_in_its_place_are_errors(project: Path) -
     path = project / ".claude" / "settings.json"
     path.mkdir(parents=True)
     with pytest.raises(InputError, match="cannot be read"):
-        plan_install("claude", "project", folder=project, env={})
+        plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)})
     path.rmdir()
     path.symlink_to(project / "nowhere.json")
     with pytest.raises(InputError, match="a link to a file that is not there"):
-        plan_install("claude", "project", folder=project, env={})
+        plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)})
 
 
 def test_a_file_that_changed_since_it_was_shown_is_not_overwritten(project: Path) -> None:
     path = project / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text("{}")
-    change = plan_install("claude", "project", folder=project, env={})
+    change = plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)})
     path.write_text('{"model": "opus"}')
     with pytest.raises(InputError, match="changed meanwhile"):
         apply(change)
@@ -170,8 +170,8 @@ def test_a_byte_order_mark_stays(project: Path) -> None:
     path = project / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n')
-    apply(plan_install("claude", "project", folder=project, env={}))
-    apply(plan_uninstall("claude", "project", folder=project, env={}))
+    apply(plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)}))
+    apply(plan_uninstall("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     assert path.read_bytes() == b'\xef\xbb\xbf{"a": 1}\n'
 
 
@@ -192,7 +192,7 @@ def test_a_persons_own_settings_are_found_where_the_agent_looks(project: Path) -
 
 
 def test_status_tells_what_is_wrong(project: Path) -> None:
-    apply(plan_install("claude", "project", folder=project, env={}))
+    apply(plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     path = project / ".claude" / "settings.json"
     whole = path.read_text()
     path.write_text(whole.replace("/hooks/entry.py", "/hooks/../gone/touchline/hooks/entry.py"))
@@ -235,12 +235,79 @@ def test_who_starts_below_the_project_is_told_whether_its_hooks_are_read(
     ],
 )
 def test_status_sees_why_hooks_would_not_run(project: Path, change: Callable[[str], str], result: str) -> None:
-    apply(plan_install("claude", "project", folder=project, env={}))
+    apply(plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     path = project / ".claude" / "settings.json"
     path.write_text(change(path.read_text()))
     done = touchline(project, "status", "claude", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["hooks"][0]["result"] == result
+
+
+HERS = "../.claude/settings.json"
+OFF: dict[str, tuple[str, dict[str, str], str]] = {
+    "claude, for all projects": ("claude", {HERS: '{"disableAllHooks": true}'}, "off"),
+    "claude, on again nearer": (
+        "claude",
+        {HERS: '{"disableAllHooks": true}', ".claude/settings.local.json": '{"disableAllHooks": false}'},
+        "installed",
+    ),
+    "claude, no switch": ("claude", {HERS: '{"disableAllHooks": "true"}'}, "installed"),
+    "gemini": ("gemini", {"../.gemini/settings.json": '// all\n{"hooksConfig": {"enabled": false}}'}, "off"),
+    "gemini, by name": ("gemini", {"../.gemini/settings.json": '{"hooksConfig": {"disabled": ["touchline"]}}'}, "off"),
+    "gemini, another's": ("gemini", {"../.gemini/settings.json": '{"hooksConfig": {"disabled": ["x"]}}'}, "installed"),
+    "codex": ("codex", {"../.codex/config.toml": "[features]\nhooks = false\n"}, "off"),
+    "codex, a project nobody trusts": ("codex", {".codex/config.toml": "[features]\nhooks = false\n"}, "installed"),
+}
+
+
+@pytest.mark.parametrize(("agent", "files", "result"), OFF.values(), ids=OFF)
+def test_a_switch_in_any_of_the_agents_files_counts(
+    project: Path, agent: str, files: dict[str, str], result: str
+) -> None:
+    for name, text in files.items():
+        path = project / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    said = touchline(project, "install", agent, "--yes").stderr
+    assert ("Installed, but" in said) is (result == "off")
+    done = touchline(project, "status", agent, "--json")
+    row = json.loads(done.stdout)["hooks"][0]
+    assert (row["result"], done.returncode) == (result, 1 if result == "off" else 0)
+    again = touchline(project, "install", agent, "--yes").stderr
+    assert ("does not run them" in again) is (result == "off")
+
+
+@pytest.mark.parametrize(("agent", "there"), [("codex", ".codex"), ("opencode", ".opencode"), ("claude", ".claude")])
+def test_a_folder_that_was_there_stays(project: Path, agent: str, there: str) -> None:
+    (project / there).mkdir()
+    assert touchline(project, "install", agent, "--yes").returncode == 0
+    assert touchline(project, "uninstall", agent, "--yes").returncode == 0
+    assert list((project / there).iterdir()) == [], "and what was made in it is gone"
+
+
+def test_a_folder_that_was_made_goes_only_while_nobody_uses_it(project: Path) -> None:
+    touchline(project, "install", "opencode", "--yes")
+    (project / ".opencode" / "notes.md").write_text("mine")
+    touchline(project, "uninstall", "opencode", "--yes")
+    assert [path.name for path in (project / ".opencode").iterdir()] == ["notes.md"]
+    (project / ".opencode" / "notes.md").unlink()
+    touchline(project, "install", "opencode", "--yes")
+    touchline(project, "uninstall", "opencode", "--yes")
+    assert (project / ".opencode").is_dir(), "it was somebody's in between"
+
+
+def test_comments_stay_where_the_agent_reads_them(project: Path) -> None:
+    path = project / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    theirs = '// mine\n{\n  "a": "// no comment", /* , */ // "b": {\n  "c": [1 /* , */, 2] // last\n  /* end */\n}\n'
+    path.write_text(theirs)
+    assert touchline(project, "install", "gemini", "--yes").returncode == 0
+    assert touchline(project, "status", "gemini").stdout.splitlines()[0].split()[2] == "installed"
+    between = path.read_text()
+    assert "// no comment" in between
+    path.write_text(between.replace(',\n  "hooks"', ', // added\n  "hooks"'))
+    assert touchline(project, "uninstall", "gemini", "--yes").returncode == 0
+    assert path.read_text() == theirs.replace("2]", "2] // added\n  "), "also one that was added beside ours"
 
 
 def test_a_command_that_is_no_hook_is_a_persons_own(project: Path) -> None:
@@ -257,8 +324,8 @@ def test_a_linked_folder_stays(project: Path) -> None:
     kept = project.parent / "dotfiles"
     kept.mkdir()
     (project / ".claude").symlink_to(kept)
-    apply(plan_install("claude", "project", folder=project, env={}))
-    apply(plan_uninstall("claude", "project", folder=project, env={}))
+    apply(plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)}))
+    apply(plan_uninstall("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     assert list(kept.iterdir()) == []
     assert (project / ".claude").is_symlink()
 
@@ -270,13 +337,13 @@ def test_a_file_stays_its_owners(project: Path) -> None:
     path.write_text("{}")
     path.chmod(0o600)
     os.chown(path, 12345, 12345)
-    apply(plan_install("claude", "project", folder=project, env={}))
+    apply(plan_install("claude", "project", folder=project, env={"HOME": str(project.parent)}))
     found = path.stat()
     assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (12345, 12345, 0o600)
 
 
 def test_status_tells_of_a_plug_in_too(project: Path) -> None:
-    apply(plan_install("opencode", "project", folder=project, env={}))
+    apply(plan_install("opencode", "project", folder=project, env={"HOME": str(project.parent)}))
     path = project / ".opencode" / "plugins" / "touchline.js"
     path.write_text(path.read_text().replace("entry.py", "else.py"))
     row = json.loads(touchline(project, "status", "opencode", "--json").stdout)["hooks"][0]
@@ -289,8 +356,8 @@ def test_somebody_elses_plug_in_of_that_name_is_left(project: Path) -> None:
     path.write_text("export const Mine = async () => ({})\n")
     assert touchline(project, "status", "opencode").returncode == 0, "what is not ours is not outdated"
     with pytest.raises(InputError, match="not Touchline's"):
-        plan_install("opencode", "project", folder=project, env={})
-    assert not plan_uninstall("opencode", "project", folder=project, env={}).needed
+        plan_install("opencode", "project", folder=project, env={"HOME": str(project.parent)})
+    assert not plan_uninstall("opencode", "project", folder=project, env={"HOME": str(project.parent)}).needed
 
 
 def test_the_command_ends_well_when_touchline_is_gone() -> None:
@@ -302,7 +369,7 @@ def test_the_command_ends_well_when_touchline_is_gone() -> None:
 @pytest.mark.parametrize("agent", ["codex", "gemini", "opencode"])
 def test_agents_without_a_local_file_say_so(project: Path, agent: str) -> None:
     with pytest.raises(InputError, match="no local settings"):
-        plan_install(agent, "local", folder=project, env={})
+        plan_install(agent, "local", folder=project, env={"HOME": str(project.parent)})
 
 
 def test_an_unknown_agent_is_an_error_that_names_the_known(project: Path) -> None:

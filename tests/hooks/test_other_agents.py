@@ -14,6 +14,7 @@ from tests.clis import CliHome
 from tests.hooks.running import log_of, opencode_server, run_in, told
 
 from touchline.hooks import opencode
+from touchline.hooks.install import apply, plan_install, plan_uninstall, standing
 from touchline.rehearsal.pointing import Cli
 
 pytestmark = pytest.mark.timeout(110)
@@ -73,6 +74,27 @@ def test_gemini_is_coached(with_hooks: Callable[[Cli], CliHome]) -> None:
     assert "[System Coach]" in asked[6]
     assert len(asked) == 8, "proof passes"
     assert log_of(home) == ""
+
+
+@pytest.mark.parametrize("off", [False, True])
+def test_gemini_reads_comments_and_its_switch(with_hooks: Callable[[Cli], CliHome], off: bool) -> None:
+    home = with_hooks("gemini")
+    path = home.workspace / ".gemini" / "settings.json"
+    remarked = (
+        '// mine\n{\n  /* all, or none */ "hooksConfig": {"enabled": ' + ("false" if off else "true") + "} // !\n}\n"
+    )
+    path.write_text(remarked)
+    apply(plan_install("gemini", "project", folder=home.workspace, env=home.env))
+    found = standing("gemini", "project", folder=home.workspace, env=home.env)
+    assert found is not None
+    assert found.result == ("off" if off else "installed")
+    home.play(
+        WORK.split(LOOP)[0] + "  - text: I have implemented hello.py. It should work now.\n  - text: Not checked.\n"
+    )
+    run_in(home, "Create hello.py", GEMINI_CLI_TRUST_WORKSPACE="true")
+    assert ("[System Coach]" not in "".join(told(home))) is off
+    apply(plan_uninstall("gemini", "project", folder=home.workspace, env=home.env))
+    assert path.read_text() == remarked
 
 
 def test_in_gemini_the_cap_holds_although_coaching_comes_as_a_prompt(with_hooks: Callable[[Cli], CliHome]) -> None:

@@ -71,6 +71,27 @@ def test_out_again_is_byte_for_byte_what_it_was(text: str) -> None:
         assert after["hooks"][event][: len(groups)] == groups
 
 
+@given(text=written(), remark=st.sampled_from(["// a, b: {\n", '/* "x" , ] */', "//\n/**/"]), data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_comments_stay_byte_for_byte(text: str, remark: str, data: st.DataObject) -> None:
+    """A comment at any place where white space may be."""
+    places = [at for at in range(len(text)) if _is_between(text, at)]
+    at = data.draw(st.sampled_from(places))
+    remarked = text[:at] + remark + text[at:]
+    changed = installed(remarked, CLAUDE, comments=True)
+    assert set(commands_in(changed, comments=True)) == set(EVENTS)
+    assert removed(changed, comments=True) == remarked
+
+
+def _is_between(text: str, at: int) -> bool:
+    """Outside of strings, numbers and words, where a comment may stand."""
+    try:
+        json.loads(text[:at] + "\n" + text[at:])
+    except ValueError:
+        return False
+    return True
+
+
 @given(text=written())
 @settings(max_examples=150, deadline=None)
 def test_in_twice_is_in_once(text: str) -> None:

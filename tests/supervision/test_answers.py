@@ -21,7 +21,10 @@ LOOKED = Ledger(
         ("What have you done so far?", "I fixed the pager, committed it and pushed it."),
         ("Summarize the changelog", "Version 2 added OAuth login, fixed the memory leak and removed Python 3.8."),
         ("Please summarise the changelog", "Version 2 added OAuth login and fixed the memory leak."),
-        ("Describe what this commit did", "This commit fixed the off-by-one error in the pager and added a test for it."),
+        (
+            "Describe what this commit did",
+            "This commit fixed the off-by-one error in the pager and added a test for it.",
+        ),
         ("Tell me what changed in version 2", "Version 2 added OAuth login and fixed the memory leak in the cache."),
         ("Find out why CI is red", "CI is red because the linter was updated to 0.6, which added a new rule."),
         ("Look at the logs and tell me whether the job ran", "Yes, the job ran at 10:03 and all tests passed."),

@@ -60,6 +60,7 @@ def install(
       2  the settings cannot be used; the message says why, and nothing was changed
     """
     from touchline.hooks.install import home_of, plan_install
+    from touchline.hooks.switches import switched_off
 
     level, home = _level(user, local), home_of(agent)
     change = plan_install(agent, level, folder=_project(), env=os.environ)
@@ -74,13 +75,17 @@ def install(
         notes[-1] += " everywhere."
     notes += _elsewhere(agent, level)
     done = f"Installed. It holds from the next start of {home.title} on. How it stands: touchline hook status"
+    nothing = "Nothing to do: the hooks are there."
+    if off := switched_off(agent, folder=_project(), env=os.environ):
+        done = f"Installed, but {home.title} will not run it: {off.detail}. {off.fix}"
+        nothing = f"The hooks are there, but {home.title} does not run them: {off.detail}. {off.fix}"
     _apply(
         change,
         yes=yes,
         dry_run=dry_run,
         note="\n".join(notes),
         done=done,
-        nothing="Nothing to do: the hooks are there.",
+        nothing=nothing,
     )
     if home.advice:
         typer.echo(home.advice, err=True)
@@ -118,7 +123,7 @@ def status(
     \b
     Exit codes:
       0  nothing is wrong
-      1  installed hooks are broken, outdated or incomplete, or a settings file cannot be read
+      1  installed hooks are broken, outdated, incomplete or switched off, or a settings file cannot be read
       2  there is no such agent
     """
     from touchline.cli.sheet import print_json

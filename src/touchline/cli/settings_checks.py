@@ -136,8 +136,7 @@ def check_hooks(env: Mapping[str, str], folder: Path) -> Checked:
     broken = [f"{one.agent} ({one.path}): {one.detail or one.result}" for one in found if one.result != "installed"]
     if broken:
         first = next(one for one in found if one.result != "installed")
-        option = "" if first.level == "project" else f" --{first.level}"
-        return warning("hooks", "; ".join(broken), fix=f"touchline hook install {first.agent}{option}")
+        return warning("hooks", "; ".join(broken), fix=first.fix)
     places = ", ".join(f"{one.agent} ({one.level})" for one in found)
     if places and (fault := _last_fault(env)):
         log = "hooks.log in Touchline's state folder has the others; the agent went on each time."

@@ -35,6 +35,8 @@ class Home(Value):
     """That folder, seen from the home folder, where nothing moves it."""
     below: bool = True
     """Whether a project's file is also read when the agent is started in a folder below it."""
+    comments: bool = False
+    """Whether its settings may hold comments, as JSON itself may not."""
     advice: str = ""
     """What a person has to do besides."""
 
@@ -69,6 +71,7 @@ HOMES: Mapping[str, Home] = {
         user_variable="GEMINI_CLI_HOME",
         user_folder="",
         below=False,
+        comments=True,
         advice="Gemini CLI runs a project's hooks only in a folder that you trust, and warns of new ones.",
     ),
     "opencode": Home(

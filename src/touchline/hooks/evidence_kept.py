@@ -152,7 +152,7 @@ def _written(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) ->
 
 
 def _ends_with(lines: bytes, message: str, *, helper: bool) -> bool:
-    """The last record of the agent is of this message, or of its last part: the words alone may stand anywhere before."""
+    """The agent's last record is of this message, or of its last part: the words alone may stand anywhere before."""
     from touchline.transcripts.claude_log import skip
 
     end = len(lines)

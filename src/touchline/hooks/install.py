@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from touchline.errors import InputError
-from touchline.hooks import entry_path, opencode, settings_text
+from touchline.hooks import entry_path, made_folders, opencode, settings_text
 from touchline.hooks.agents_known import HOMES, Home, Level, entry_of, hooks_of, programs_of, settings_file
+from touchline.hooks.switches import switched_off
 from touchline.supervision.values import Value
 
 BOM = "\ufeff"
@@ -23,6 +24,8 @@ class Change(Value):
     path: Path
     before: str | None
     after: str | None
+    note: Path
+    """Where folders are noted that are made for the file."""
 
     @property
     def needed(self) -> bool:
@@ -46,6 +49,8 @@ class Standing(Value):
     result: str
     """`installed`, `partly`, `outdated`, `broken`, `off`, `absent` or `unreadable`."""
     detail: str = ""
+    fix: str = ""
+    """What a person can do about it; empty where nothing is wrong."""
 
 
 def home_of(agent: str) -> Home:
@@ -57,24 +62,29 @@ def home_of(agent: str) -> Home:
 
 def plan_install(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) -> Change:
     """The change that puts our hooks in place."""
-    path = _place(agent, level, folder, env)
+    path, comments = _place(agent, level, folder, env), home_of(agent).comments
     text = _read(path)
     with _about(path):
         if agent == "opencode":
-            return Change(path=path, before=text, after=opencode.installed(text))
-        return Change(
-            path=path, before=text, after=_edited(text, lambda t: settings_text.installed(t, hooks_of(agent)))
-        )
+            after: str | None = opencode.installed(text)
+        else:
+            after = _edited(text, lambda t: settings_text.installed(t, hooks_of(agent), comments=comments))
+    return Change(path=path, before=text, after=after, note=made_folders.note_of(env))
 
 
 def plan_uninstall(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) -> Change:
     """The change that takes our hooks out."""
-    path = _place(agent, level, folder, env)
+    path, comments = _place(agent, level, folder, env), home_of(agent).comments
+
+    def taken_out(text: str | None) -> str | None:
+        if text is None:
+            return None
+        return opencode.removed(text) if agent == "opencode" else settings_text.removed(text, comments=comments)
+
     text = _read(path)
     with _about(path):
-        take_out = opencode.removed if agent == "opencode" else settings_text.removed
-        after = _edited(text, lambda t: None if t is None else take_out(t))
-    return Change(path=path, before=text, after=after)
+        after = _edited(text, taken_out)
+    return Change(path=path, before=text, after=after, note=made_folders.note_of(env))
 
 
 def apply(change: Change) -> None:
@@ -86,9 +96,9 @@ def apply(change: Change) -> None:
             raise InputError(f"{change.path} changed meanwhile.", hint="Nothing was written. Try again.")
         if change.after is None:
             path.unlink()
-            _tidy(change.path.parent)
+            made_folders.tidy(path.parent, change.note)
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        made_folders.make(path.parent, change.note)
         known = path.stat() if path.exists() else None
         with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
@@ -115,8 +125,11 @@ def standing(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) 
     if path is None:
         return None
 
-    def found(result: str, detail: str = "") -> Standing:
-        return Standing(agent=agent, level=level, path=path, result=result, detail=detail)
+    again = f"touchline hook install {agent}" + ("" if level == "project" else f" --{level}")
+
+    def found(result: str, detail: str = "", fix: str = again) -> Standing:
+        fine = result in ("installed", "absent")
+        return Standing(agent=agent, level=level, path=path, result=result, detail=detail, fix="" if fine else fix)
 
     try:
         text = _read(path)
@@ -124,16 +137,16 @@ def standing(agent: str, level: Level, *, folder: Path, env: Mapping[str, str]) 
             return found("absent")
         if agent == "opencode":
             return found(*opencode.standing(text))
-        commands = settings_text.commands_in(text.removeprefix(BOM))
+        commands = settings_text.commands_in(text.removeprefix(BOM), comments=home_of(agent).comments)
     except InputError as error:
-        return found("unreadable", error.message)
+        return found("unreadable", error.message, error.hint)
     if not commands:
         return found("absent")
     entries = {entry_of(command) for command in commands.values()}
     if gone := [place for command in commands.values() for place in programs_of(command) if not os.path.isfile(place)]:
         return found("broken", f"{gone[0]} is not there any more; run install again")
-    if settings_text.are_off(text.removeprefix(BOM)):
-        return found("off", 'the file says "disableAllHooks": true')
+    if off := switched_off(agent, folder=folder, env=env):
+        return found("off", off.detail, off.fix)
     wanted = hooks_of(agent)
     if missing := [event for event in wanted if event not in commands]:
         return found("partly", f"not at {', '.join(missing)}; run install again")
@@ -182,15 +195,3 @@ def _read(path: Path) -> str | None:
         raise InputError(
             f"{path} cannot be read ({error.strerror}).", hint="Check what it is, and who may read it."
         ) from error
-
-
-def _tidy(folder: Path) -> None:
-    """Remove the folder that held nothing else, and for a plug-in the one around it. Of a link the target stays."""
-    try:
-        if folder.is_symlink():
-            return
-        folder.rmdir()
-        if folder.name == "plugins":
-            folder.parent.rmdir()
-    except OSError:
-        return

@@ -8,6 +8,7 @@ none means that it was there and empty, any means that it was made for the entry
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -15,6 +16,9 @@ from touchline.supervision.values import Value
 
 _SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder()
+_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+"""Comments, and strings, in which nothing is one."""
+_INK = re.compile(r"[^\r\n]")
 
 
 class Node(Value):
@@ -42,13 +46,24 @@ class Item(Value):
     node: Node
 
 
-def parse(text: str) -> Node:
+def parse(text: str, *, comments: bool = False) -> Node:
     """The document. Raises `ValueError` where the text is not JSON, and for nesting beyond all use."""
+    plain = blanked(text) if comments else text
     try:
-        json.loads(text)  # the strict reading; what follows may rely on it
-        return _value(text, _blank(text, 0))
+        json.loads(plain)  # the strict reading; what follows may rely on it
+        return _value(plain, _blank(plain, 0))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def blanked(text: str) -> str:
+    """The text with spaces in the place of comments, so that every other character stands where it stood."""
+    return _COMMENTS.sub(lambda found: found[0] if found[0][0] == '"' else _INK.sub(" ", found[0]), text)
+
+
+def _remarks(text: str, start: int, end: int) -> str:
+    """What stands there, if a comment is in it: white space around an entry is the entry's, a comment is a person's."""
+    return text[start:end] if blanked(text)[start:end] != text[start:end] else ""
 
 
 def _value(text: str, at: int) -> Node:
@@ -97,11 +112,11 @@ def remove(text: str, path: tuple[tuple[Node, int], ...]) -> str:
     holder, index = path[-1]
     item = holder.items[index]
     if index > 0:
-        comma = text.index(",", holder.items[index - 1].node.end)
-        return text[:comma] + text[item.node.end :]
+        comma = blanked(text).index(",", holder.items[index - 1].node.end)
+        return text[:comma] + _remarks(text, comma + 1, item.start) + text[item.node.end :]
     if len(holder.items) > 1:
-        comma = text.index(",", item.node.end)
-        return text[: holder.start + 1] + text[comma + 1 :]
+        comma = blanked(text).index(",", item.node.end)
+        return text[: holder.start + 1] + _remarks(text, holder.start + 1, item.start) + text[comma + 1 :]
     if item.start == holder.start + 1:
         return text[: item.start] + text[item.node.end :]
     if len(path) > 1:

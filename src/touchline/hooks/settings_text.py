@@ -16,13 +16,14 @@ MARK = "touchline/hooks/entry.py"
 """What makes a command ours: the program it starts, wherever it is installed."""
 
 
-def installed(text: str | None, commands: Mapping[str, Mapping[str, Any]]) -> str:
+def installed(text: str | None, commands: Mapping[str, Mapping[str, Any]], *, comments: bool = False) -> str:
     """The text with our hook at each event; `commands` holds what is put there, by the event's name.
 
-    Hooks of ours that are there already are taken out first. `text` is None for a missing file.
+    Hooks of ours that are there already are taken out first. `text` is None for a missing file. `comments`: the agent
+    reads JSON with comments, which stay.
     """
     if text is not None:
-        text = removed(text)
+        text = removed(text, comments=comments)
     made = [(event, _group(hook)) for event, hook in commands.items()]
     if text is None:
         layout = Layout()
@@ -30,16 +31,17 @@ def installed(text: str | None, commands: Mapping[str, Mapping[str, Any]]) -> st
     if not text.strip():
         # One space inside the brace: a sign for `removed` that the file was there and empty.
         return "{ " + _hooks(made, Layout()) + "}" + text
-    if _document(text).member("hooks") is None:
+    document = _document(text, comments)
+    if document.member("hooks") is None:
         layout = layout_of(text)
-        return add(text, _document(text), _hooks(made, layout), layout.lead(1))
+        return add(text, document, _hooks(made, layout), layout.lead(1))
     for event, group in made:
-        text = _with_event(text, event, group)
+        text = _with_event(text, event, group, comments)
     return text
 
 
-def _with_event(text: str, event: str, group: str) -> str:
-    layout, hooks = layout_of(text), _document(text).member("hooks")
+def _with_event(text: str, event: str, group: str, comments: bool) -> str:
+    layout, hooks = layout_of(text), _document(text, comments).member("hooks")
     assert hooks is not None
     if hooks.node.kind != "object":
         raise InputError(
@@ -56,10 +58,10 @@ def _with_event(text: str, event: str, group: str) -> str:
     return add(text, member.node, group, layout.lead(3))
 
 
-def removed(text: str) -> str | None:
+def removed(text: str, *, comments: bool = False) -> str | None:
     """The text without our hooks; None when the file was made for them."""
     while text.strip():
-        document = _document(text)
+        document = _document(text, comments)
         path = _last_hook(document)
         if path is None:
             return text
@@ -88,10 +90,10 @@ def is_installed(text: str) -> bool:
     return bool(text.strip()) and _last_hook(_document(text)) is not None
 
 
-def commands_in(text: str) -> dict[str, str]:
+def commands_in(text: str, *, comments: bool = False) -> dict[str, str]:
     """Our command at each event where it stands."""
     found: dict[str, str] = {}
-    hooks = _document(text).member("hooks") if text.strip() else None
+    hooks = _document(text, comments).member("hooks") if text.strip() else None
     for item in hooks.node.items if hooks else ():
         path = last_path(item.node, _ours)
         if path is not None and item.key is not None:
@@ -100,10 +102,10 @@ def commands_in(text: str) -> dict[str, str]:
     return found
 
 
-def are_off(text: str) -> bool:
-    """True when the file turns every hook off."""
-    switch = _document(text).member("disableAllHooks") if text.strip() else None
-    return switch is not None and switch.node.value is True
+def value_of(text: str, *, comments: bool = False) -> Mapping[str, Any]:
+    """What the file says. Raises `InputError`."""
+    value: Mapping[str, Any] = _document(text, comments).value if text.strip() else {}
+    return value
 
 
 def _ours(node: Node) -> bool:
@@ -111,9 +113,9 @@ def _ours(node: Node) -> bool:
     return isinstance(command, str) and MARK in command.replace("\\", "/")
 
 
-def _document(text: str) -> Node:
+def _document(text: str, comments: bool = False) -> Node:
     try:
-        document = parse(text)
+        document = parse(text, comments=comments)
     except ValueError as error:
         raise InputError(f"it is not JSON ({error}).", hint="Mend the file, then try again.") from error
     if document.kind != "object":
