@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -197,14 +198,14 @@ def hide_transcript(home: CliHome) -> None:
 
 def no_disk(home: CliHome) -> None:
     """Nothing can be written where hooks keep what they remember: a file stands in the folder's place."""
-    state_of(home).parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(state_of(home))
     state_of(home).write_text("in the way")
 
 
 def read_only_disk(home: CliHome) -> None:
     """The file system that hooks keep their memory on is mounted read-only, for root too."""
     folder = state_of(home)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     mounted = f"mount -t tmpfs none {folder} && mount -o remount,ro {folder}"
     if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], capture_output=True).returncode:
         pytest.skip("this machine lets nobody mount in a namespace of their own")
