@@ -92,6 +92,9 @@ def test_wrong_input_is_told_before_anything_starts(project: Project) -> None:
         (("--parallel", "0"), "--parallel: 0 is no limit"),
         (("--level", "deep"), "'deep' is no level"),
         (("--sandbox", "steel"), "'steel' is no level"),
+        (("--judge", "claude"), "'claude' is no model"),
+        (("--judge", "cli:nobody"), "cli:nobody: "),
+        (("--judge", "scripted:nowhere.yaml"), "nowhere.yaml cannot be read"),
         (("nowhere",), "there is no specification 'nowhere'"),
     ):
         assert words in project.run(*project.start(), *options, code=2).stderr
@@ -119,6 +122,18 @@ def test_the_next_command_of_a_refusal_names_the_database_that_was_named(project
         assert last.startswith(step)
         assert last.endswith(f" --database {project.folder / 'app.db'}"), last
         assert "--database" not in project.run(*arguments, code=2).stderr, "found again without being named"
+
+
+def test_a_wrong_judge_can_be_corrected_at_the_resumption(project: Project) -> None:
+    project.run(*project.start(), "--no-wait")
+    project.run("build", "stop")
+    project.run("build", "follow", code=1)
+    assert "'claude' is no model" in project.run("build", "resume", "--judge", "claude", code=2).stderr
+    judge = f"scripted:{project.folder / 'answers.yaml'}"
+    project.run("build", "resume", "--judge", judge, "--model", "big", "--may-install", "--no-wait")
+    settings = project.said("build", "status")["settings"]
+    assert (settings["judge"], settings["model"], settings["may_install"]) == (judge, "big", True)
+    assert settings["agent"] == "scripted"
 
 
 def test_checks_that_nothing_would_confine_are_refused_before_anything_starts(project: Project) -> None:

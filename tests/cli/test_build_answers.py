@@ -50,6 +50,31 @@ SCRIPT = "conversations:\n" + "".join(
     for n in (1, 2, 3)
 )
 
+ONE_ANSWERS = """
+- question: write_requirements
+  answer:
+    title: Sample
+    objective: One file.
+    success_criteria: [it is there]
+    requirements: [{text: The file exists, acceptance: one sees it}]
+    new_files: [{path: one.py, purpose: x}]
+- question: plan_tasks
+  answer:
+    tasks:
+      - {id: T-001, title: The file, phase: types, action: CREATE, file: one.py, requirements: [it exists],
+         satisfies: [FR-001], command: test -f one.py}
+"""
+ONE_SCRIPT = """
+conversations:
+  - name: one
+    when: '/Task T-001:/'
+    find: {marker: "(TASK-COMPLETE-[0-9a-f]+)"}
+    turns:
+      - {calls: [{write: one.py, content: "x = 1\\n"}]}
+      - {calls: [{shell: test -f one.py}]}
+      - {text: "Written, and the check passes with exit code 0.\\n${marker}"}
+"""
+
 
 def task(seen: dict[str, Any], number: int) -> dict[str, Any]:
     found: dict[str, Any] = seen["tasks"][number - 1]
@@ -88,3 +113,16 @@ def test_the_words_reach_the_agent_by_follow_by_a_worker_and_by_resume(tmp_path:
     last = project.said("build", "status")
     assert [each["status"] for each in last["tasks"]] == ["complete"] * 3
     assert last["runs"] == 4
+
+
+def test_who_answers_an_agents_own_question_is_told_what_goes_on_with_the_build(tmp_path: Path) -> None:
+    asks = '{text: "Before I go on: which port should the server listen on, 8080 or 9090?"}'
+    script = ONE_SCRIPT.replace("    turns:\n", f"    turns:\n      - {asks}\n")
+    project = Project(tmp_path, answers=ONE_ANSWERS, script=script)
+    project.run(*project.start(), code=5)
+    build = project.said("build", "status")
+    (question,) = build["questions"]
+    told = project.run("inbox", "answer", question["id"], "8080").stderr
+    assert f"Nothing runs the build now; go on with: touchline build follow {build['id']}" in told
+    project.run("build", "follow")
+    assert project.said("build", "status")["status"] == "complete"

@@ -26,6 +26,13 @@ UsdOption = Annotated[
     float | None, typer.Option("--budget-usd", metavar="USD", help="Most money for the whole build, reviews included.")
 ]
 TokensOption = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Most tokens, likewise.")]
+JudgeOption = Annotated[
+    str,
+    typer.Option("--judge", metavar="LINE", help="The model that reviews, such as cli:claude or anthropic:NAME."),
+]
+InstallOption = Annotated[
+    bool, typer.Option("--may-install", help="A package that a check lacks may be installed in the task's clone.")
+]
 SecondsOption = Annotated[
     float | None, typer.Option("--max-seconds", metavar="S", help="Longest time; default two hours.")
 ]
@@ -42,10 +49,7 @@ def start(
     model: Annotated[
         str, typer.Option("--model", metavar="NAME", help="The agents' model. Default: the agent's own choice.")
     ] = "",
-    judge: Annotated[
-        str,
-        typer.Option("--judge", metavar="LINE", help="The model that reviews, such as cli:claude or anthropic:NAME."),
-    ] = "",
+    judge: JudgeOption = "",
     parallel: ParallelOption = None,
     no_plan: Annotated[bool, typer.Option("--no-plan", help="Let agents build at once, without a plan.")] = False,
     level: Annotated[
@@ -54,9 +58,7 @@ def start(
     budget_usd: UsdOption = None,
     max_tokens: TokensOption = None,
     max_seconds: SecondsOption = None,
-    may_install: Annotated[
-        bool, typer.Option("--may-install", help="A package that a check lacks may be installed in the task's clone.")
-    ] = False,
+    may_install: InstallOption = False,
     sandbox: Annotated[
         str, typer.Option("--sandbox", metavar="LEVEL", help="bubblewrap, own or none. Default: the best there is.")
     ] = "",
@@ -157,6 +159,12 @@ def resume(
     only_open: Annotated[
         bool, typer.Option("--only-open", help="Leave tasks alone that failed, were blocked or left out.")
     ] = False,
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="NAME", help="Another agent, for the sessions that begin from now on.")
+    ] = "",
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help="Another model for the agents, likewise.")] = "",
+    judge: JudgeOption = "",
+    may_install: InstallOption = False,
     parallel: ParallelOption = None,
     budget_usd: UsdOption = None,
     max_tokens: TokensOption = None,
@@ -167,11 +175,22 @@ def resume(
 ) -> None:
     """Go on with a build that was paused, stopped or failed. What is finished is not done again.
 
-    Tasks that failed, were blocked or left out get a fresh start. Exit codes as of `start`.
+    Tasks that failed, were blocked or left out get a fresh start. What is given here holds from now on; all else stays
+    as it was at the start. A session that was interrupted goes on with its agent, its model and its judge of questions.
+    Exit codes as of `start`.
     """
     from touchline.cli.build_run import resume_here
     from touchline.cli.build_settings import Given
 
-    given = Given(parallel=parallel, usd=budget_usd, tokens=max_tokens, max_seconds=max_seconds)
+    given = Given(
+        agent=agent,
+        model=model,
+        judge=judge,
+        may_install=may_install or None,
+        parallel=parallel,
+        usd=budget_usd,
+        tokens=max_tokens,
+        max_seconds=max_seconds,
+    )
     place = place_of(database)
     raise typer.Exit(resume_here(place, build, given, retry=not only_open, as_json=as_json, wait=not no_wait))

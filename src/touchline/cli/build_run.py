@@ -72,7 +72,7 @@ def resume_here(place: Place, build: str, given: Given, *, retry: bool, as_json:
     def begin(post: Post) -> str:
         with post.database.reading() as connection:
             row = build_row(connection, build)
-        settings = changed(row.settings, given) if given.values() else None
+        settings = changed(row.settings, given, Path(row.repository)) if given.values() else None
         return resume_build(post.engine, post.database, row.id, retry=retry, settings=settings)
 
     looked_at(place).close()

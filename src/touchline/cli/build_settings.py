@@ -74,13 +74,35 @@ def settings_of(given: Given, folder: Path) -> tuple[Path, BuildSettings]:
         values["agent_settings"] = {"script": str(given.script.resolve())}
     chosen = BuildSettings(**values)
     _require_confinement(chosen)
+    _require_judge(chosen)
     return found.root, chosen
 
 
-def changed(settings: BuildSettings, given: Given) -> BuildSettings:
-    """The build's settings with what was given at its resumption."""
+def changed(settings: BuildSettings, given: Given, repository: Path) -> BuildSettings:
+    """The build's settings with what was given at its resumption. Another agent brings its own section of the settings
+    along, and the driver's settings of the one before are dropped; nothing else is read from the files again."""
+    from touchline.settings.loading import settings_for
+
     _require_positive(given)
-    return replace(settings, **given.values())
+    if given.agent and given.agent != settings.agent:
+        agent = _agent(given.agent, given)
+        anew = settings_for({}, os.environ, repository, Path.home()).for_build(agent)
+        own = {name: anew[name] for name in ("model", "flags", "environment", "plugins", "requests")}
+        settings = replace(settings, agent=agent, agent_settings={}, **own)
+    chosen = replace(settings, **given.values())
+    if given.agent:
+        _require_confinement(chosen)
+    if given.judge:
+        _require_judge(chosen)
+    return chosen
+
+
+def _require_judge(settings: BuildSettings) -> None:
+    """A line that fits nothing would be noticed only when the first paid change is to be read."""
+    from touchline.models.opening import model_line, require_usable
+
+    if line := model_line(os.environ, settings.judge):
+        require_usable(line, os.environ)
 
 
 def _require_positive(given: Given) -> None:
@@ -124,10 +146,12 @@ def _require_confinement(settings: BuildSettings) -> None:
     from touchline.agents import sandbox
     from touchline.agents.port import Level
     from touchline.agents.registry import driver_named
+    from touchline.cli.run_asked import require_able
 
     if settings.sandbox is not None and settings.sandbox not in get_args(Level):
         raise InputError(f"--sandbox: {settings.sandbox!r} is no level.", hint=f"Known: {', '.join(get_args(Level))}.")
     abilities, found = driver_named(settings.agent or "").abilities, sandbox.probe(os.environ)
+    require_able(settings.agent or "", abilities, plugins=settings.plugins, requests=settings.requests)
     for read_only in {False, settings.plan}:
         # Who plans is not checked; every task is.
         sandbox.choose(settings.sandbox, found, abilities, read_only=read_only, checked=not read_only)

@@ -17,7 +17,7 @@ from touchline.cli.terminal import say
 from touchline.questions.answering import answer_question
 from touchline.questions.asking import open_questions, question_record
 from touchline.questions.question import QuestionRecord
-from touchline.roles.build.escalating import WAIT, option_of
+from touchline.roles.build.escalating import TRIGGER, WAIT, option_of
 from touchline.store.columns import written
 from touchline.store.life import edges
 from touchline.store.place import Place
@@ -74,7 +74,7 @@ def _next_step(place: Place, question: QuestionRecord) -> str:
     """What lets the build that asked go on, where no process of this SQLite file does; of PostgreSQL nobody can say."""
     if place.path is None or question.build_id is None or supervised(place):
         return ""
-    if option_of(question.answer or "") == WAIT:
+    if question.trigger == TRIGGER and option_of(question.answer or "") == WAIT:
         return f"It stays as it is until: {command(f'build resume {question.build_id}')}"
     return f"Nothing runs the build now; go on with: {command(f'build follow {question.build_id}')}"
 

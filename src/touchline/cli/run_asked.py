@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ from touchline.errors import InputError, WorkspaceError
 from touchline.settings.loading import settings_for
 
 if TYPE_CHECKING:
+    from touchline.agents.port import Abilities
     from touchline.agents.workspaces.repository import Repository
     from touchline.sessions.asked import Asked
 
@@ -201,10 +202,19 @@ def _require_able(asked: Asked) -> None:
             f"--contract: {asked.agent} cannot hold its answer to a JSON schema.",
             hint="Ask for `tokens` instead of a `schema`, or take an agent that can: --agent claude, --agent codex.",
         )
-    for name, able in (("plugins", abilities.plugins), ("requests", abilities.max_turns)):
-        if getattr(asked, name) and not able:
-            setting = f"agents.{asked.agent}.{name}"
-            raise InputError(f"{setting} is set, which {asked.agent} cannot do.", hint="Take it out of the settings.")
+    require_able(cast(str, asked.agent), abilities, plugins=asked.plugins, requests=asked.requests)
+
+
+def require_able(agent: str, abilities: Abilities, *, plugins: Sequence[str], requests: int | None) -> None:
+    """What was set for an agent that cannot do it would be left out in silence."""
+    for name, wanted, able in (
+        ("plugins", plugins, abilities.plugins),
+        ("requests", requests, abilities.max_turns),
+    ):
+        if wanted and not able:
+            raise InputError(
+                f"agents.{agent}.{name} is set, which {agent} cannot do.", hint="Take it out of the settings."
+            )
 
 
 def _require_confinement(asked: Asked, env: Mapping[str, str]) -> None:

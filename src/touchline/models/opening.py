@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import assert_never
 
+from touchline.errors import ModelError
 from touchline.models.asking import SECONDS, Asker, Backend
 from touchline.models.cache import Cache
 from touchline.models.naming import parse_model
@@ -19,6 +20,19 @@ CACHE = "TOUCHLINE_MODEL_CACHE"
 def model_line(env: Mapping[str, str], given: str = "") -> str:
     """The configured model: the one that was given, else the environment's; empty when there is none."""
     return given.strip() or env.get(VARIABLE, "").strip()
+
+
+def require_usable(line: str, env: Mapping[str, str]) -> None:
+    """ModelError or ScriptError when nobody could be asked by this line, as far as that shows without asking: it fits
+    nothing, its agent is not installed, its file of answers cannot be read."""
+    asker_for(line, env=env)
+    name = parse_model(line)
+    if name.backend == "cli":
+        from touchline.agents.registry import driver_named
+
+        driver = driver_named(name.target)
+        if driver.find(env) is None:
+            raise ModelError(f"{name.line}: {driver.name} is not installed.", hint=driver.advice())
 
 
 def asker_for(

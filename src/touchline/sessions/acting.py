@@ -27,7 +27,7 @@ from touchline.store.events import NewEvent
 from touchline.store.fault_points import fault_point
 from touchline.store.statements import inserting, updating
 from touchline.store.statuses import move
-from touchline.store.tables import coaching, decisions, sessions, turns
+from touchline.store.tables import coaching, decisions, sessions, tasks, turns
 from touchline.supervision.facts import Ended
 from touchline.supervision.situation import Action, Reason
 
@@ -111,6 +111,7 @@ def ask(connection: sa.Connection, id: str, number: int, judged: Mapping[str, An
             context=_both(judged.get("advice", ""), str(judged.get("final_text", ""))),
             session_id=id,
             task_id=record.asked.task_id,
+            build_id=_build_of(connection, record.asked.task_id),
         ),
     )
     state = replace(record.state, work=judged["work"], calls=judged["calls"], failures=judged["failures"])
@@ -251,6 +252,11 @@ def _after_fault(record: SessionRecord, number: int) -> Order:
     if record.cli_session_id is not None or before is None:
         return Order(number=number + 1, kind="retry", message=text("provider_fault"))
     return Order(number=number + 1, kind="retry", message=before.message, fresh=before.fresh)
+
+
+def _build_of(connection: sa.Connection, task: str | None) -> str | None:
+    """The build whose task the session works on: whoever answers is told what goes on with it."""
+    return connection.execute(sa.select(tasks.c.build_id).where(tasks.c.id == task)).scalar() if task else None
 
 
 def _both(first: str, second: str) -> str:

@@ -76,14 +76,14 @@ class Settings:
         }
 
     def for_build(self, agent: str | None = None) -> dict[str, Any]:
-        """What `roles.build.settings.BuildSettings` takes by keyword; `validation` is the level's name. Flags and
-        variables are those of `agent`, as in `for_run`."""
+        """What `roles.build.settings.BuildSettings` takes by keyword; `validation` is the level's name. Flags,
+        variables, plug-ins and requests are those of `agent`, as in `for_run`."""
         build, checks = self.build, self.checks
         run = self.for_run(agent)
         commands = {name: getattr(checks, name) for name in type(checks).__dataclass_fields__}
         return {
             **{name: run[name] for name in ("agent", "model", "sandbox", "turn_seconds", "silence_seconds")},
-            **{name: run[name] for name in ("flags", "environment")},
+            **{name: run[name] for name in ("flags", "environment", "plugins", "requests")},
             "judge": self.judge.model,
             "parallel": build.parallel,
             "plan": build.plan,

@@ -100,6 +100,8 @@ def _asked(room: Room, build: BuildRow, row: TaskRow, state: str) -> Asked:
         silence_seconds=settings.silence_seconds,
         flags=settings.flags,
         environment=settings.environment,
+        plugins=settings.plugins,
+        requests=settings.requests,
         settings=dict(settings.agent_settings),
         channel="terminal",
         task_id=row.id,

@@ -25,6 +25,7 @@ from touchline.store.statuses import move
 from touchline.store.tables import answers, questions
 
 ANSWERED = "task.answered"
+TRIGGER = "task_failed"
 QUEUE = "builds"
 BOOK.queue(QUEUE)
 RETRY, SKIP, WAIT = "retry", "skip", "wait"
@@ -39,7 +40,7 @@ _WORD = 80
 
 def question_of(row: TaskRow) -> str:
     """One question per run of a task: asked again after a crash it is the same one."""
-    return question_id(row.build_id, "task_failed", f"{row.task.id}/{row.number}")
+    return question_id(row.build_id, TRIGGER, f"{row.task.id}/{row.number}")
 
 
 def escalate(flow: Flow, room: Room, task: str, why: str, number: int) -> None:
@@ -71,7 +72,7 @@ def ask(connection: sa.Connection, id: str, key: str, why: str) -> None:
         NewQuestion(
             id=key,
             agent=row.build_id,
-            trigger="task_failed",
+            trigger=TRIGGER,
             subject=row.task.id,
             title=f"{row.task.id}: {row.task.title or row.task.file}",
             text=f"{row.task.id} cannot go on by itself. {why}\nTry it again, leave it out, or wait?",

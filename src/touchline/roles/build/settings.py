@@ -54,6 +54,10 @@ class BuildSettings:
     """More arguments for the agent's CLI."""
     environment: tuple[str, ...] = ()
     """Names of variables that agents and checks get besides the usual ones; never their values."""
+    plugins: tuple[str, ...] = ()
+    """Folders of plug-ins that the agent's CLI loads."""
+    requests: int | None = None
+    """Most requests to the model within one turn, where the CLI can limit them."""
     agent_settings: Mapping[str, Any] = field(default_factory=dict)
     """For the driver alone."""
 
@@ -77,5 +81,5 @@ class BuildSettings:
         values = {name: each for name, each in value.items() if name in known}
         if "validation" in values:
             values["validation"] = Level(values["validation"])
-        values |= {name: tuple(values[name]) for name in ("flags", "environment") if name in values}
+        values |= {name: tuple(values[name]) for name in ("flags", "environment", "plugins") if name in values}
         return cls(**values)
