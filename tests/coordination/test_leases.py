@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,13 +182,16 @@ def test_names_that_cannot_be_kept_are_refused(database: Database, holder: str, 
 
 def test_one_file_has_one_name() -> None:
     spellings = ["src/app.py", "./src/app.py", "src//app.py", "src/x/../app.py", "src\\app.py"]
-    assert {file_resource(each) for each in spellings} == {"file:src/app.py"}
+    here = Path("/repositories/here")
+    (name,) = {file_resource(each, here) for each in spellings}
+    assert name.endswith(":src/app.py")
+    assert name != file_resource("src/app.py", Path("/repositories/there")), "each repository has a file of its own"
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up.py", "a/../../up.py", ".", ""])
 def test_a_path_outside_of_the_repository_has_no_name(path: str) -> None:
     with pytest.raises(InputError):
-        file_resource(path)
+        file_resource(path, Path("/repositories/here"))
 
 
 def test_what_a_dead_process_held_is_given_back_at_once_and_what_a_job_holds_is_not(database: Database) -> None:

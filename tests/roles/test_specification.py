@@ -87,7 +87,7 @@ def test_a_file_that_has_an_owner_says_whose_it_is(
     database: Database, repository: Path, brief: Path, tmp_path: Path
 ) -> None:
     with database.writing() as connection:
-        own(connection, file_resource("app.py"), "build_7")
+        own(connection, file_resource("app.py", repository), "build_7")
     made = make_spec(database, asker_for(answers_at(tmp_path / "a.yaml")), brief, repository=repository)
     spec, _ = read_files(made.row)
     assert [(f.path, f.owner) for f in spec.modified_files] == [("app.py", "build_7")]

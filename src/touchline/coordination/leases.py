@@ -11,10 +11,12 @@ dies with its process: what it has is given back as soon as that process is foun
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 import sqlalchemy as sa
@@ -72,12 +74,17 @@ class Lease:
     expires_at: datetime
 
 
-def file_resource(path: str) -> str:
+def repository_mark(repository: Path) -> str:
+    """A short name for a repository on this machine: one database serves all that a person has."""
+    return hashlib.sha256(str(repository.resolve()).encode()).hexdigest()[:12]
+
+
+def file_resource(path: str, repository: Path) -> str:
     """The name of a file's lease: one file in a repository has one name, however its path was spelled."""
     plain = posixpath.normpath(path.replace("\\", "/"))
     if plain.startswith(("/", "../")) or plain in (".", ".."):
         raise InputError(f"{path!r} is no path inside the repository.", hint="Give it relative to the top folder.")
-    return f"file:{plain}"
+    return f"file:{repository_mark(repository)}:{plain}"
 
 
 def in_process(executor: str, what: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import sqlalchemy as sa
 
 from touchline.coordination.leases import Denied, acquire, all_leases, file_resource, release, renew
 from touchline.coordination.ownership import owner_of
 from touchline.errors import LeaseError
-from touchline.roles.build.rows import TaskRow, task_row
+from touchline.roles.build.rows import TaskRow, build_row, task_row
 from touchline.sessions.room import Room
 from touchline.store.events import Ids
 from touchline.store.tables import waits
@@ -20,10 +21,12 @@ def take(room: Room, row: TaskRow) -> bool:
     """Lease the task's file. A refusal is recorded as a wait, which the release wakes."""
     if not row.task.file:
         return True
+    with room.database.reading() as connection:
+        resource = _resource(row, _repository(connection, row.build_id))
     got = acquire(
         room.database,
         holder=row.holder,
-        resources=[file_resource(row.task.file)],
+        resources=[resource],
         priority=row.task.priority,
         ids=Ids(build=row.build_id, task=row.id),
     )
@@ -43,12 +46,21 @@ class Standing:
 
 def standing_in(connection: sa.Connection, rows: Sequence[TaskRow]) -> Standing:
     """Who owns, holds and waits for the tasks' files."""
-    files = {file_resource(row.task.file): row.task.file for row in rows if row.task.file}
+    places = {build: _repository(connection, build) for build in {row.build_id for row in rows}}
+    files = {_resource(row, places[row.build_id]): row.task.file for row in rows if row.task.file}
     return Standing(
         holders={files[each.resource]: each.holder for each in all_leases(connection) if each.resource in files},
         owners={path: owner for name, path in files.items() if (owner := owner_of(connection, name))},
         waiting=frozenset(connection.execute(sa.select(waits.c.waiter)).scalars()),
     )
+
+
+def _resource(row: TaskRow, repository: Path) -> str:
+    return file_resource(row.task.file, repository)
+
+
+def _repository(connection: sa.Connection, build: str) -> Path:
+    return Path(build_row(connection, build).repository)
 
 
 def keep_alive(room: Room, rows: Sequence[TaskRow]) -> None:

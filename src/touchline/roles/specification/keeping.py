@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from touchline.coordination.leases import repository_mark
 from touchline.errors import SpecError
 from touchline.models.asking import Answer
 from touchline.models.booking import book
@@ -124,8 +124,7 @@ def ask_revision(connection: sa.Connection, row: SpecRow, text: str, *, by: str)
 
 def next_number(connection: sa.Connection, repository: Path, folder: str, at_least: int) -> int:
     """A number for a migration in that folder, given out once: two specifications at a time get two numbers."""
-    mark = hashlib.sha256(str(repository.resolve()).encode()).hexdigest()[:12]
-    name = f"migration:{mark}:{folder}"[:200]
+    name = f"migration:{repository_mark(repository)}:{folder}"[:200]
     # Whoever wants a number for the same folder waits here for the other one's.
     bump(connection, "counters", name, "value", 0)
     given = int(connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar() or 0)

@@ -51,7 +51,7 @@ def make_spec(database: Database, asker: Asker, source: Path, *, repository: Pat
             context,
             asker,
             id=id,
-            owners=_owners(database),
+            owners=_owners(database, repository),
             allocate=lambda place, least: _number(database, repository, place, least),
             idea=source.name if source.is_dir() else "",
         )
@@ -77,7 +77,7 @@ def revise_spec(database: Database, asker: Asker, row: SpecRow, what: str, *, re
             context,
             asker,
             id=row.id,
-            owners=_owners(database),
+            owners=_owners(database, repository),
             allocate=lambda folder, least: _number(database, repository, folder, least),
             revision=f"{what.strip()}\n\n{now_is}",
             before=spec,
@@ -144,9 +144,9 @@ def _number(database: Database, repository: Path, folder: str, at_least: int) ->
         return next_number(connection, repository, folder, at_least)
 
 
-def _owners(database: Database) -> dict[str, str]:
-    """Whose each owned file is, by its path."""
-    prefix = file_resource("x").removesuffix("x")
+def _owners(database: Database, repository: Path) -> dict[str, str]:
+    """Whose each owned file of the repository is, by its path."""
+    prefix = file_resource("x", repository).removesuffix("x")
     with database.reading() as connection:
         rows = connection.execute(
             sa.select(owners.c.resource, owners.c.owner).where(owners.c.resource.startswith(prefix, autoescape=True))
