@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from touchline.roles.build.changes import tell, update_build
-from touchline.roles.build.conflicts import Lines, Overlap, changes_in, find_overlaps, texts_in
+from touchline.roles.build.conflicts import Base, Changes, Overlap, changes_in, find_overlaps
 from touchline.roles.build.rows import BuildRow, TaskRow, build_row
 from touchline.roles.build.site import workshop_of
 from touchline.sessions.room import Room
 from touchline.store.tables import sessions
-
-
-class _Seen(NamedTuple):
-    """What a clone has changed, and what it began with."""
-
-    changes: Mapping[str, tuple[Lines, ...]]
-    began: Mapping[str, str]
 
 
 def announce_overlaps(room: Room, build: BuildRow, running: Sequence[TaskRow]) -> tuple[Overlap, ...]:
@@ -31,7 +23,7 @@ def announce_overlaps(room: Room, build: BuildRow, running: Sequence[TaskRow]) -
     overlaps = tuple(
         overlap
         for one, other in combinations(sorted(seen), 2)
-        for overlap in find_overlaps(_comparable(one, seen[one], other, seen[other]))
+        for overlap in find_overlaps(one, seen[one], other, seen[other])
     )
     if not overlaps:
         return ()
@@ -60,21 +52,15 @@ def announce_overlaps(room: Room, build: BuildRow, running: Sequence[TaskRow]) -
     return overlaps
 
 
-def _comparable(one: str, first: _Seen, other: str, second: _Seen) -> dict[str, dict[str, tuple[Lines, ...]]]:
-    """Line numbers mean the same only where both began with the same text; the rest shows at the merge."""
-    same = {
-        file for file in set(first.changes) & set(second.changes) if first.began.get(file) == second.began.get(file)
-    }
-    return {name: {f: seen.changes[f] for f in same} for name, seen in ((one, first), (other, second))}
-
-
 def _where(overlap: Overlap) -> str:
-    if overlap.lines == ((0, 0),):
+    if overlap.created:
         return "which both create"
+    if overlap.lines == ((0, 0),):
+        return "before its first line"
     return "lines " + ", ".join(f"{first}-{last}" for first, last in overlap.lines)
 
 
-def _seen(room: Room, build: BuildRow, row: TaskRow) -> _Seen | None:
+def _seen(room: Room, build: BuildRow, row: TaskRow) -> Changes | None:
     coding = row.data.get("sessions", {}).get("coding", ())
     if not coding:
         return None
@@ -84,11 +70,11 @@ def _seen(room: Room, build: BuildRow, row: TaskRow) -> _Seen | None:
     if found is None or found.base_commit is None or not Path(found.workspace).is_dir():
         return None  # its clone is not there yet
     shop = workshop_of(build, room)
-    began = _texts(str(shop.checkout(found.base_commit, f"base-{found.base_commit[:12]}")))
-    return _Seen(changes=changes_in(Path(found.workspace), began), began=began)
+    base = _base(str(shop.checkout(found.base_commit, f"base-{found.base_commit[:12]}")))
+    return changes_in(Path(found.workspace), base)
 
 
 @lru_cache(maxsize=8)
-def _texts(folder: str) -> dict[str, str]:
-    """The texts of a commit; its scratch clone never changes."""
-    return texts_in(Path(folder))
+def _base(folder: str) -> Base:
+    """A commit's scratch clone, with what was read of it: it never changes."""
+    return Base(Path(folder))
