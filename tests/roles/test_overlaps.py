@@ -41,7 +41,7 @@ def test_a_file_behind_the_most_that_are_looked_at_is_not_taken_for_a_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conflicts, "MOST_FILES", 3)
-    files = {name: "x\n" for name in "abcde"}
+    files = dict.fromkeys("abcde", "x\n")
     base = folder(tmp_path / "base", **files)
     one, other = folder(tmp_path / "one", **files), folder(tmp_path / "other", **files)
     (one / "a").unlink()
