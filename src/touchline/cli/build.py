@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -68,6 +68,14 @@ def start(
     repository: Annotated[
         Path, typer.Option("--repository", metavar="DIR", help="The git repository. Default: the present folder.")
     ] = Path(),
+    finished: Annotated[
+        str,
+        typer.Option(
+            "--finished",
+            metavar="WHAT",
+            help="Tasks whose work only an earlier build has: anew does them again, there takes them as done.",
+        ),
+    ] = "",
     as_json: EventsOption = False,
     no_wait: NoWaitOption = False,
     database: DatabaseOption = "",
@@ -92,6 +100,7 @@ def start(
     """
     from touchline.cli.build_run import start_here
     from touchline.cli.build_settings import Given, settings_of
+    from touchline.roles.build.earlier import Finished
 
     given = Given(
         agent=agent,
@@ -109,7 +118,9 @@ def start(
     )
     place = place_of(database)
     root, settings = settings_of(given, repository)
-    raise typer.Exit(start_here(place, spec, root, settings, as_json=as_json, wait=not no_wait))
+    raise typer.Exit(
+        start_here(place, spec, root, settings, finished=cast(Finished, finished), as_json=as_json, wait=not no_wait)
+    )
 
 
 @build.command("status")

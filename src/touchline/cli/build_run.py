@@ -22,6 +22,7 @@ from touchline.cli.sheet import print_json
 from touchline.cli.terminal import say
 
 if TYPE_CHECKING:
+    from touchline.roles.build.earlier import Finished
     from touchline.roles.build.overview import Overview
     from touchline.roles.build.settings import BuildSettings
     from touchline.roles.specification.keeping import SpecRow
@@ -34,7 +35,16 @@ _JOB_SECONDS = 20.0
 _MANY = 500
 
 
-def start_here(place: Place, spec: str, repository: Path, settings: BuildSettings, *, as_json: bool, wait: bool) -> int:
+def start_here(
+    place: Place,
+    spec: str,
+    repository: Path,
+    settings: BuildSettings,
+    *,
+    finished: Finished = "",
+    as_json: bool,
+    wait: bool,
+) -> int:
     """Start a build, and stay with it."""
     from touchline.roles.build.controlling import start_build
     from touchline.roles.specification.keeping import find_spec, require_sound
@@ -45,7 +55,7 @@ def start_here(place: Place, spec: str, repository: Path, settings: BuildSetting
         if not spec:
             _require_its_own(row, repository)
         require_sound(row)  # files may have been edited since they were approved
-        return start_build(post.engine, post.database, row, repository=repository, settings=settings)
+        return start_build(post.engine, post.database, row, repository=repository, settings=settings, finished=finished)
 
     looked_at(place).close()
     return accompany(place, begin, as_json=as_json) if wait else _hand_over(place, begin, as_json=as_json)

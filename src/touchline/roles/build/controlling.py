@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from touchline.engine.port import Engine
 from touchline.errors import BuildError
 from touchline.roles.build.building import QUEUE, WORKFLOW
 from touchline.roles.build.changes import create_build, run_again, update_build
+from touchline.roles.build.earlier import Finished, finished_elsewhere, note_anew, planned_now
 from touchline.roles.build.escalating import SKIP, fresh_start, resumed, take_answers
 from touchline.roles.build.rows import BuildRow, build_row, list_builds, tasks_of
 from touchline.roles.build.settings import BuildSettings
@@ -28,23 +30,29 @@ def start_build(
     repository: Path,
     settings: BuildSettings,
     id: str | None = None,
+    finished: Finished = "",
 ) -> str:
-    """Start a build of an approved specification; its id. With an `id` of the caller's, again is no second start."""
+    """Start a build of an approved specification; its id. With an `id` of the caller's, again is no second start.
+    `finished` says what becomes of tasks whose work only an earlier build has; see `earlier`."""
     if spec.status != "approved":
         raise BuildError(f"The specification {spec.id} is {spec.status}, not approved.", then=f"spec approve {spec.id}")
     _, planned = read_files(spec)
     id = id or new_id("build")
+    with database.reading() as connection:
+        elsewhere = finished_elsewhere(connection, spec.id, planned, repository, os.environ)
     with database.writing() as connection:
         if connection.execute(sa.select(builds.c.id).where(builds.c.id == id)).first() is None:
             _require_no_other(connection, spec.id)
+            now = planned_now(planned, elsewhere, finished, spec)
             create_build(
                 connection,
                 id=id,
                 spec_id=spec.id,
                 repository=str(repository),
                 settings=settings,
-                planned=planned,
+                planned=now,
             )
+            note_anew(spec.tasks_path, planned, now)
     engine.start(WORKFLOW, [id], id=f"{id}/run-1", queue=QUEUE)
     return id
 
