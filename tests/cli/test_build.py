@@ -36,9 +36,9 @@ def test_from_start_to_apply_in_lines_and_json(project: Project) -> None:
     words = project.run("build", "status").stdout
     assert f"touchline apply {last['id']}" in words
     assert "T-002" in words
-    refused = project.run(*project.start(), code=2).stderr
-    assert f"The build {last['id']} has finished T-001, T-002, and your branch does not have that work." in refused
-    assert refused.splitlines()[-1].endswith("--finished anew")
+    again = project.run(*project.start(), code=2).stderr
+    assert f"The build {last['id']} has finished T-001, T-002, and your branch does not have that work." in again
+    assert again.splitlines()[-1].endswith("--finished anew")
     assert "'no' is not known" in project.run(*project.start(), "--finished", "no", code=2).stderr
     applied = project.run("apply", last["id"], "--yes").stdout
     assert "Applied to main" in applied

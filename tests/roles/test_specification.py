@@ -114,9 +114,12 @@ def test_two_specifications_at_once_get_two_numbers(
 def test_a_revision_keeps_what_people_wrote(database: Database, made: Made, repository: Path, tmp_path: Path) -> None:
     row = made.row
     text = row.path.read_text()
+    text = text.replace("## Known gotchas\n", "## Known gotchas\n\n- Mind leap years.")
+    text = text.replace("## Context\n", "## Context\n\n- A talk with Ann")
     row.path.write_text(text + "\n## Our own notes\n\nAsk Ann about colours.\n")
     tasks = with_status(row.tasks_path.read_text(), "T-001", "complete")
     tasks = with_line(tasks, "Execution log", "T-001 took two tries")
+    tasks = tasks.replace("file: notes.py\n", "file: notes.py\ncritical: true\npriority: 7\ngotchas: [never tabs]\n")
     row.tasks_path.write_text(tasks + "\n## By hand\n\nMind the gap.\n")
     other = {**REQUIREMENTS, "objective": "People keep notes without a database."}
     other["new_files"] = [
@@ -126,7 +129,11 @@ def test_a_revision_keeps_what_people_wrote(database: Database, made: Made, repo
     again = [{**TASKS[0]}, {**TASKS[1], "file": "db/migrations/0008_notes.sql"}]
     line = answers_at(
         tmp_path / "b.yaml",
-        {"question": "write_requirements", "when": ["no colours", "Ask Ann about colours."], "answer": other},
+        {
+            "question": "write_requirements",
+            "when": ["no colours", "Ask Ann about colours.", "People lose notes."],  # the brief's own words, too
+            "answer": other,
+        },
         {"question": "plan_tasks", "when": ["no colours", "Mind the gap."], "answer": {"tasks": again}},
     )
     revised = revise_spec(database, asker_for(line), row, "no colours", repository=repository, by="ann")
@@ -140,9 +147,26 @@ def test_a_revision_keeps_what_people_wrote(database: Database, made: Made, repo
     assert [task.status for task in tasks_now] == ["complete", "pending"]
     assert [f.path for f in spec.new_files] == ["notes.py", "db/migrations/0008_notes.sql"], "it keeps its number"
     assert "- [x] T-001" in kept
+    second = next(task for task in tasks_now if task.id == "T-002")
+    assert (second.critical, second.priority, second.gotchas) == (True, 7, ("never tabs",))
+    assert "Mind leap years." in spec.gotchas
+    assert "Name every constraint." in spec.gotchas
+    assert spec.context == ("A talk with Ann", "brief.md", "AGENTS.md")
+    assert spec.requirements[1].source == "research/market.md"
     with database.reading() as connection:
         asked = [event for event in read(connection, limit=100) if event.type == "spec.revision_requested"]
     assert asked[0].payload == {"by": "ann", "text": "no colours"}
+
+
+def test_a_revision_without_its_brief_still_names_what_it_rests_on(
+    database: Database, made: Made, repository: Path, brief: Path, tmp_path: Path
+) -> None:
+    brief.unlink()
+    asker = asker_for(answers_at(tmp_path / "b.yaml"))
+    revised = revise_spec(database, asker, made.row, "no colours", repository=repository, by="ann")
+    spec, _ = read_files(revised.row)
+    assert spec.context == ("brief.md", "AGENTS.md")
+    assert spec.source == made.draft.spec.source
 
 
 def test_a_revision_needs_words(database: Database, made: Made) -> None:

@@ -120,7 +120,10 @@ def revise(
     as_json: JsonOption = False,
     database: DatabaseOption = "",
 ) -> None:
-    """Have a specification written anew with a change. What you added to the files is kept. Needs a model.
+    """Have a specification written anew with a change, from the brief it was written from. Needs a model.
+
+    Kept: your own sections, the context, known gotchas; of a task with the same id and file its status, `critical`,
+    `priority` and gotchas. All else that you changed is shown to the model.
 
     \b
     Examples:

@@ -121,7 +121,7 @@ def _refused(found: Elsewhere) -> BuildError:
     go_on = "" if build.status == "complete" else f", go on with it (touchline build resume {build.id})"
     return BuildError(
         f"The build {build.id} has finished {names}, and your branch does not have that work.",
-        hint=f"Bring it into your branch first (touchline apply {build.id}){go_on}, or say what to do with those tasks: "
-        "--finished there takes them as done, and this does them again:",
+        hint=f"Bring it into your branch first (touchline apply {build.id}){go_on}, or say what to do with those "
+        "tasks: --finished there takes them as done, and this does them again:",
         then=f"build start {build.spec_id} --finished anew",
     )

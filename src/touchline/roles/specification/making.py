@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,8 +16,9 @@ from touchline.coordination.leases import file_resource
 from touchline.errors import SpecError, TouchlineError
 from touchline.models.asking import Asker
 from touchline.models.booking import book
-from touchline.roles.specification.context import load_context
+from touchline.roles.specification.context import SpecContext, load_context
 from touchline.roles.specification.keeping import SpecRow, ask_revision, find_spec, keep, next_number, read_files
+from touchline.roles.specification.spec import Spec
 from touchline.roles.specification.writing import Draft, draft_spec, write_files
 from touchline.store.columns import new_id
 from touchline.store.database import Database
@@ -55,7 +56,9 @@ def make_spec(database: Database, asker: Asker, source: Path, *, repository: Pat
             allocate=lambda place, least: _number(database, repository, place, least),
             idea=source.name if source.is_dir() else "",
         )
-    paths = write_files(folder or _free_folder(repository / FOLDER, draft.spec.title), draft.spec, draft.tasks)
+    place = folder or _free_folder(repository / FOLDER, draft.spec.title)
+    draft = replace(draft, spec=replace(draft.spec, source=os.path.relpath(source, place)))
+    paths = write_files(place, draft.spec, draft.tasks)
     return Made(row=_kept(database, draft, paths), draft=draft)
 
 
@@ -67,11 +70,7 @@ def revise_spec(database: Database, asker: Asker, row: SpecRow, what: str, *, re
         f"{path.name} as it is now, with what people changed in it:\n{path.read_text(encoding='utf-8')}"
         for path in (row.path, row.tasks_path)
     )
-    with TemporaryDirectory(prefix="touchline-spec-") as place:
-        # The brief itself may be gone; the specification says what it asked for.
-        brief = Path(place) / "brief.md"
-        brief.write_text(f"# {spec.title}\n\n{spec.objective}\n", encoding="utf-8")
-        context = load_context(brief, repository)
+    context = _context_again(row, spec, repository)
     with _paid_for(database, asker):
         draft = draft_spec(
             context,
@@ -84,10 +83,27 @@ def revise_spec(database: Database, asker: Asker, row: SpecRow, what: str, *, re
             version=row.version + 1,
             idea=spec.idea,
         )
+    draft = replace(draft, spec=replace(draft.spec, source=spec.source))
     with database.writing() as connection:
         ask_revision(connection, row, what, by=by)
     paths = write_files(row.path.parent, draft.spec, draft.tasks)
     return Made(row=_kept(database, draft, paths), draft=draft)
+
+
+def _context_again(row: SpecRow, spec: Spec, repository: Path) -> SpecContext:
+    """What the specification rests on, read again; what it names besides stays named. Where the brief itself is gone,
+    the specification says what it asked for."""
+    source = row.path.parent / spec.source
+    if spec.source and source.exists():
+        context = load_context(source, repository)
+    else:
+        with TemporaryDirectory(prefix="touchline-spec-") as place:
+            brief = Path(place) / "brief.md"
+            brief.write_text(f"# {spec.title}\n\n{spec.objective}\n", encoding="utf-8")
+            context = load_context(brief, repository)
+            names = context.names[1:] if spec.context else context.names
+            context = replace(context, names=names)
+    return replace(context, names=tuple(dict.fromkeys((*spec.context, *context.names))))
 
 
 def _require_unbuilt(database: Database, row: SpecRow) -> None:

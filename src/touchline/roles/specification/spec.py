@@ -44,6 +44,8 @@ class Spec:
     status: SpecStatus = "draft"
     idea: str = ""
     repository: str = ""
+    source: str = ""
+    """The brief or the idea's folder it was written from, relative to its own folder; a revision reads it again."""
     context: tuple[str, ...] = ()
     """The documents it rests on."""
     objective: str = ""

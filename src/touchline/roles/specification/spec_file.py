@@ -79,6 +79,7 @@ def read_spec(text: str, *, file: str = "spec.md") -> Spec:
         status=status,  # type: ignore[arg-type]
         idea=str(head.get("idea") or ""),
         repository=str(head.get("repository") or ""),
+        source=str(head.get("source") or ""),
         **found,
     )
 
@@ -86,7 +87,7 @@ def read_spec(text: str, *, file: str = "spec.md") -> Spec:
 def write_spec(spec: Spec, *, before: str = "", file: str = "spec.md") -> str:
     """The document. Given the one `before`, its unknown sections are kept, each after the section it stood behind."""
     head = {"id": spec.id, "version": spec.version, "status": spec.status}
-    head |= {name: value for name in ("idea", "repository") if (value := getattr(spec, name))}
+    head |= {name: value for name in ("idea", "repository", "source") if (value := getattr(spec, name))}
     written = {name: _written(spec, name) for name in _ORDER}
     order = list(_ORDER)
     if before:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,8 @@ def draft_spec(
         )
     )
     spec = _spec(first.value, context, id=id, version=version, idea=idea, owners=owners)
+    if before is not None:
+        spec = replace(spec, gotchas=_union(before.gotchas, spec.gotchas))  # people add theirs to the lessons'
     # A migration that has its number keeps it.
     numbered = {each.path for each in before.new_files} if before is not None else set()
     unnumbered = (each.path for each in spec.new_files if each.path not in numbered)
@@ -90,13 +92,13 @@ def draft_spec(
 
 def write_files(folder: Path, spec: Spec, tasks: tuple[Task, ...]) -> tuple[Path, Path]:
     """spec.md and tasks.md in a folder. What people or a build wrote into earlier ones beside our parts is kept, and so
-    is the status of a task that is still there."""
+    is what they said of a task that is still there."""
     folder.mkdir(parents=True, exist_ok=True)
     spec_path, tasks_path = folder / "spec.md", folder / "tasks.md"
     before = spec_path.read_text(encoding="utf-8") if spec_path.exists() else ""
     head = {"spec": spec.id, "version": spec.version}
     earlier = tasks_path.read_text(encoding="utf-8") if tasks_path.exists() else ""
-    fresh = write_tasks(TasksFile(title=f"Tasks: {spec.title}", tasks=_with_statuses(tasks, earlier), head=head))
+    fresh = write_tasks(TasksFile(title=f"Tasks: {spec.title}", tasks=_carried_over(tasks, earlier), head=head))
     texts = {
         spec_path: write_spec(spec, before=before, file=str(spec_path)),
         tasks_path: with_sections_of(fresh, earlier) if earlier else fresh,
@@ -114,13 +116,29 @@ def write_whole(path: Path, text: str) -> None:
     part.replace(path)
 
 
-def _with_statuses(tasks: tuple[Task, ...], earlier: str) -> tuple[Task, ...]:
-    """A task of the same id on the same file is the same task: what is done stays done."""
+def _carried_over(tasks: tuple[Task, ...], earlier: str) -> tuple[Task, ...]:
+    """A task of the same id on the same file is the same task: what is done stays done, and what only people say of a
+    task (that it is critical, its priority, pitfalls of their own) stays said."""
     try:
-        known = {(task.id, task.file): task.status for task in read_tasks(earlier).tasks} if earlier else {}
+        known = {(task.id, task.file): task for task in read_tasks(earlier).tasks} if earlier else {}
     except SpecError:
         known = {}  # it was broken by hand; the revision mends it
-    return tuple(replace(task, status=known.get((task.id, task.file), task.status)) for task in tasks)
+    return tuple(_with(task, known.get((task.id, task.file))) for task in tasks)
+
+
+def _with(task: Task, before: Task | None) -> Task:
+    if before is None:
+        return task
+    gotchas = _union(before.gotchas, task.gotchas)
+    return replace(task, status=before.status, critical=before.critical, priority=before.priority, gotchas=gotchas)
+
+
+def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    """Both, no text twice."""
+    found: dict[str, str] = {}
+    for text in (*first, *second):
+        found.setdefault(" ".join(text.split()).casefold(), text)
+    return tuple(found.values())
 
 
 def _spec(
