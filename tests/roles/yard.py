@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,11 @@ class Yard:
         *,
         id: str | None = None,
         edit: Callable[[str], str] = lambda text: text,
+        said: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> str:
-        """Approve a specification and start a build of it; `edit` is what a person then does to tasks.md."""
+        """Approve a specification and start a build of it; `edit` is what a person then does to tasks.md,
+        `said` what the specification says besides."""
         number = time.monotonic_ns()
         path = self.folder / f"script-{number}.yaml"
         path.write_text("conversations:\n" + script)
@@ -117,6 +119,7 @@ class Yard:
             requirements=(Requirement(id="FR-001", text="It is there", acceptance="one sees it"),),
             new_files=tuple(PlannedFile(path=t.file, purpose="sample") for t in tasks if t.file),
         )
+        spec = replace(spec, **(said or {}))
         paths = write_files(self.folder / "specs" / spec.id, spec, tasks)
         with self.database.writing() as connection:
             keep(connection, spec, paths, tasks=len(tasks), answers=())

@@ -97,6 +97,7 @@ class ReviewPlan(Question[PlanVerdict]):
     reply: ClassVar = PlanVerdict
     task: str
     plan: str
+    specification: str = ""
     conventions: str = ""
 
     def refused(self, reply: PlanVerdict) -> str:
@@ -111,6 +112,7 @@ class ReviewCode(Question[PlanVerdict]):
     task: str
     diff: str
     checks: str = ""
+    specification: str = ""
     conventions: str = ""
 
     def refused(self, reply: PlanVerdict) -> str:

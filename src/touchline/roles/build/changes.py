@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,8 +29,9 @@ def create_build(
     repository: str,
     settings: BuildSettings,
     planned: Sequence[Task],
+    agreement: Mapping[str, str],
 ) -> None:
-    """A new build with its tasks, in the order they were planned."""
+    """A new build with its tasks, in the order they were planned, and what they all must know."""
     create(
         connection,
         "builds",
@@ -39,6 +40,7 @@ def create_build(
         repository=repository,
         settings=settings.to_json(),
         budget=settings.budget,
+        result={"agreement": dict(agreement)},
     )
     for position, task in enumerate(planned):
         create(

@@ -27,6 +27,7 @@ def read_plan(room: Room, id: str, key: str, plan: str) -> dict[str, Any]:
         return review_plan(
             task=_told(row),
             plan=plan,
+            specification=_specification(build),
             conventions=conventions_of(build, room),
             env=room.env,
             author=build.settings.model or "",
@@ -48,6 +49,7 @@ def read_change(room: Room, id: str, key: str, head: str) -> dict[str, Any]:
             task=_told(row),
             diff=workshop_of(build, room).diff(row.data["base"], head),
             checks="\n".join(checks),
+            specification=_specification(build),
             conventions=conventions_of(build, room),
             env=room.env,
             author=build.settings.model or "",
@@ -81,3 +83,7 @@ def _kept(
 def _told(row: TaskRow) -> str:
     task = row.task
     return "\n".join([f"{task.id}: {task.title}", f"{task.action} {task.file}", *(f"- {r}" for r in task.requirements)])
+
+
+def _specification(build: BuildRow) -> str:
+    return "\n\n".join(filter(None, (build.agreement.get("objective"), build.agreement.get("contract"))))

@@ -76,6 +76,7 @@ def _judged(ended: dict[str, Any]) -> dict[str, Any]:
 def _asked(room: Room, build: BuildRow, row: TaskRow, state: str) -> Asked:
     settings, planning = build.settings, state == State.PLANNING
     told = {
+        "contract": build.agreement.get("contract", ""),
         "conventions": conventions_of(build, room),
         "idea": idea_of(build, room),
         "before": _before(room, build, row),

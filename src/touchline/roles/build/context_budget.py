@@ -13,6 +13,7 @@ WORTH = {
     "task": 1.0,
     "gotchas": 0.95,
     "template": 0.90,
+    "contract": 0.87,
     "conventions": 0.85,
     "recent_messages": 0.80,
     "readme": 0.70,

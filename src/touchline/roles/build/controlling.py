@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from touchline.engine.port import Engine
 from touchline.errors import BuildError
+from touchline.roles.build.agreement import agreement_of, with_lessons
 from touchline.roles.build.building import QUEUE, WORKFLOW
 from touchline.roles.build.changes import create_build, run_again, update_build
 from touchline.roles.build.earlier import Finished, finished_elsewhere, note_anew, planned_now
@@ -17,6 +18,7 @@ from touchline.roles.build.escalating import SKIP, fresh_start, resumed, take_an
 from touchline.roles.build.rows import BuildRow, build_row, list_builds, tasks_of
 from touchline.roles.build.settings import BuildSettings
 from touchline.roles.specification.keeping import SpecRow, read_files
+from touchline.roles.specification.lessons import load_lessons
 from touchline.store.columns import new_id
 from touchline.store.database import Database
 from touchline.store.tables import builds
@@ -36,7 +38,8 @@ def start_build(
     `finished` says what becomes of tasks whose work only an earlier build has; see `earlier`."""
     if spec.status != "approved":
         raise BuildError(f"The specification {spec.id} is {spec.status}, not approved.", then=f"spec approve {spec.id}")
-    _, planned = read_files(spec)
+    said, planned = read_files(spec)
+    lessons = load_lessons(repository)
     id = id or new_id("build")
     with database.reading() as connection:
         elsewhere = finished_elsewhere(connection, spec.id, planned, repository, os.environ)
@@ -50,7 +53,8 @@ def start_build(
                 spec_id=spec.id,
                 repository=str(repository),
                 settings=settings,
-                planned=now,
+                planned=with_lessons(now, said, lessons),
+                agreement=agreement_of(said),
             )
             note_anew(spec.tasks_path, planned, now)
     engine.start(WORKFLOW, [id], id=f"{id}/run-1", queue=QUEUE)

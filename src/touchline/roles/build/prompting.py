@@ -17,6 +17,7 @@ _TITLES: Mapping[str, str] = {
     "task": "",
     "gotchas": "Known pitfalls, each of which has cost somebody time:",
     "template": "Start from this:",
+    "contract": "What holds for every task of this build, so that they fit together:",
     "conventions": "Conventions of the repository:",
     "readme": "What the product is about:",
 }
@@ -27,25 +28,28 @@ def text(name: str, **values: str) -> str:
     return str(_texts()[name]).strip().format(**values)
 
 
-def body(task: Task, *, conventions: str = "", idea: str = "", plan: str = "", budget: int = BUDGET) -> Fitted:
+def body(
+    task: Task, *, contract: str = "", conventions: str = "", idea: str = "", plan: str = "", budget: int = BUDGET
+) -> Fitted:
     """All that is known about a task, within the budget, the most worthy first."""
     items = [
         Item(name="task", text=_task(task, plan)),
         Item(name="gotchas", text="\n".join(f"- {each}" for each in task.gotchas)),
         Item(name="template", text=task.code_template),
+        Item(name="contract", text=contract),
         Item(name="conventions", text=conventions),
         Item(name="readme", text=idea[:_IDEA]),
     ]
     return fit(items, budget)
 
 
-def planning_prompt(task: Task, *, conventions: str, idea: str, before: str = "") -> str:
-    shown = _joined(body(task, conventions=conventions, idea=idea))
+def planning_prompt(task: Task, *, contract: str, conventions: str, idea: str, before: str = "") -> str:
+    shown = _joined(body(task, contract=contract, conventions=conventions, idea=idea))
     return _with(text("planning", body=shown), before)
 
 
-def coding_prompt(task: Task, *, conventions: str, idea: str, plan: str, before: str = "") -> str:
-    shown = _joined(body(task, conventions=conventions, idea=idea, plan=plan))
+def coding_prompt(task: Task, *, contract: str, conventions: str, idea: str, plan: str, before: str = "") -> str:
+    shown = _joined(body(task, contract=contract, conventions=conventions, idea=idea, plan=plan))
     return _with(text("coding", body=shown), before)
 
 

@@ -52,6 +52,11 @@ class BuildRow:
     def job(self) -> str:
         return f"{self.id}/run-{self.runs}"
 
+    @property
+    def agreement(self) -> Mapping[str, str]:
+        """What every task must know of the specification; see `agreement`."""
+        return self.result.get("agreement") or {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:

@@ -60,7 +60,9 @@ def conventions_of(build: BuildRow, room: Room) -> str:
 
 
 def idea_of(build: BuildRow, room: Room) -> str:
-    """What the product is about: the beginning of its README."""
+    """What the product is about: what the specification wants, else the beginning of the repository's README."""
+    if objective := build.agreement.get("objective"):
+        return objective
     answer = workshop_of(build, room).git.run("show", "refs/touchline/base:README.md", codes=(0, 128))
     return answer.text[:2000] if answer.code == 0 else ""
 

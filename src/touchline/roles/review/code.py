@@ -27,6 +27,7 @@ SOURCE = "review"
 TASK_TOKENS = 6_000
 PLAN_TOKENS = 12_000
 DIFF_TOKENS = 40_000
+SPECIFICATION_TOKENS = 6_000
 CONVENTIONS_TOKENS = 6_000
 CHECKS_TOKENS = 4_000
 """How much of each a reviewer is shown; what is cut is marked, and he is told that it is."""
@@ -65,7 +66,14 @@ class Reviewed:
 
 
 def review_plan(
-    *, task: str, plan: str, conventions: str = "", env: Mapping[str, str], author: str = "", line: str = ""
+    *,
+    task: str,
+    plan: str,
+    specification: str = "",
+    conventions: str = "",
+    env: Mapping[str, str],
+    author: str = "",
+    line: str = "",
 ) -> Reviewed:
     """What an architect says of a plan. `author` is the model that wrote it, `line` the model to ask (else env's)."""
     if not plan.strip():
@@ -74,6 +82,7 @@ def review_plan(
     question = ReviewPlan(
         task=fitted.text("task", task, TASK_TOKENS),
         plan=fitted.text("plan", plan, PLAN_TOKENS),
+        specification=fitted.text("specification", specification, SPECIFICATION_TOKENS),
         conventions=fitted.text("conventions", conventions, CONVENTIONS_TOKENS),
     )
     return _asked(question, env=env, author=author, line=line, cut=fitted.cut)
@@ -84,6 +93,7 @@ def review_code(
     task: str,
     diff: str,
     checks: str = "",
+    specification: str = "",
     conventions: str = "",
     env: Mapping[str, str],
     author: str = "",
@@ -97,6 +107,7 @@ def review_code(
         task=fitted.text("task", task, TASK_TOKENS),
         diff=fitted.text("diff", diff, DIFF_TOKENS),
         checks=fitted.text("checks", checks, CHECKS_TOKENS),
+        specification=fitted.text("specification", specification, SPECIFICATION_TOKENS),
         conventions=fitted.text("conventions", conventions, CONVENTIONS_TOKENS),
     )
     return _asked(question, env=env, author=author, line=line, cut=fitted.cut)
