@@ -15,6 +15,7 @@ from touchline.supervision.phrases import pattern
 from touchline.supervision.prepared import shape
 from touchline.supervision.proof import Shown, proof_in
 from touchline.supervision.prose import read
+from touchline.supervision.question_block import questions_in
 from touchline.supervision.stops import Claim, Kind, Rejection, Standing, Stop
 from touchline.supervision.values import replace
 from touchline.supervision.weigh import Weighed, abnormal, is_work, weigh
@@ -57,6 +58,8 @@ def classify(
         return Stop(kind=Kind.ERROR, confidence=1.0, reason=f"ended_{ended.value}")
     if not text.strip():
         return Stop(kind=Kind.STATUS, confidence=1.0, reason="empty")
+    if ended is not Ended.LIMIT and (asked := questions_in(text)):
+        return Stop(kind=Kind.QUESTION, confidence=1.0, reason="question_block", spans=asked)
     prose = read(text)
     claims = claims_in(prose)
     if ended is not Ended.LIMIT and (span := abnormal(prose, claims)):
