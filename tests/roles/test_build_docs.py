@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from touchline.roles.build import failures
+from touchline.roles.build.accepting import OPTION as ACCEPTABLE
 from touchline.roles.build.escalating import OPTIONS
 from touchline.roles.build.failures import Failure
 from touchline.roles.build.settings import BuildSettings
@@ -61,7 +62,7 @@ def test_every_reason_to_stop() -> None:
 
 
 def test_every_answer() -> None:
-    assert {option.label for option in OPTIONS} <= set(rows("Answers to a task that asks for a person"))
+    assert {option.label for option in (ACCEPTABLE, *OPTIONS)} <= set(rows("Answers to a task that asks for a person"))
 
 
 def test_every_setting_with_its_default() -> None:

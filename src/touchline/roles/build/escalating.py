@@ -15,6 +15,8 @@ from touchline.engine.port import Flow
 from touchline.engine.workbook import BOOK
 from touchline.questions.asking import ask_person, withdraw
 from touchline.questions.question import NewQuestion, Option, question_id
+from touchline.roles.build.accepting import ACCEPT, accept, acceptable, shown_where
+from touchline.roles.build.accepting import OPTION as ACCEPTABLE
 from touchline.roles.build.changes import begin_again, keep_data, run_again, tell
 from touchline.roles.build.coder_ends import note_in_file
 from touchline.roles.build.faults import guarded
@@ -67,6 +69,9 @@ def block(connection: sa.Connection, id: str, why: str) -> str | None:
 
 def ask(connection: sa.Connection, id: str, key: str, why: str) -> None:
     row = task_row(connection, id)
+    may_accept = acceptable(row)
+    choice = "Take it as it is, try it again" if may_accept else "Try it again"
+    where = shown_where(row, build_row(connection, row.build_id)) if may_accept else ""
     ask_person(
         connection,
         NewQuestion(
@@ -75,11 +80,11 @@ def ask(connection: sa.Connection, id: str, key: str, why: str) -> None:
             trigger=TRIGGER,
             subject=row.task.id,
             title=f"{row.task.id}: {row.task.title or row.task.file}",
-            text=f"{row.task.id} cannot go on by itself. {why}\nTry it again, leave it out, or wait?",
+            text=f"{row.task.id} cannot go on by itself. {why}\n{choice}, leave it out, or wait?",
             kind="blocking",
             role="build",
-            context=str(row.ended.get("detail", "")),
-            options=OPTIONS,
+            context="\n\n".join(filter(None, (str(row.ended.get("detail", "")), where))),
+            options=(ACCEPTABLE, *OPTIONS) if may_accept else OPTIONS,
             task_id=id,
             build_id=row.build_id,
         ),
@@ -128,7 +133,7 @@ def answer_to(connection: sa.Connection, row: TaskRow) -> str | None:
 def option_of(answer: str) -> str:
     """Which option an answer comes to: advice is a reason to try it again."""
     word = answer.strip().lower()
-    return word if word in (SKIP, WAIT) else RETRY
+    return word if word in (SKIP, WAIT, ACCEPT) else RETRY
 
 
 def resumed(connection: sa.Connection, id: str, carried_out: Iterable[str]) -> int:
@@ -142,11 +147,18 @@ def resumed(connection: sa.Connection, id: str, carried_out: Iterable[str]) -> i
 def _carry_out(connection: sa.Connection, row: TaskRow, answer: str) -> str:
     """Do what was answered; the option that it came to."""
     then = option_of(answer)
+    if then == ACCEPT and not acceptable(row):
+        then = answer = RETRY  # there is nothing that could be taken
     if then == SKIP:
         move(connection, "tasks", row.id, "skipped", reason="person")
         tell(connection, row.build_id, "task.skipped", task=row.id, reason="A person left it out.")
     elif then == RETRY:
         fresh_start(connection, row.id, advice="" if answer.strip().lower() == RETRY else answer.strip())
+    elif then == ACCEPT:
+        query = sa.select(answers.c.person).where(answers.c.question_id == question_of(row))
+        by = connection.execute(query).scalar() or "person"
+        fresh_start(connection, row.id, why="accepted")
+        accept(connection, row, by=by)
     return then
 
 
