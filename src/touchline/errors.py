@@ -16,6 +16,7 @@
     │   └── EventError              an event does not fit its type or version
     ├── LeaseError              a lease was lost, or is another's
     ├── EngineError             a durable workflow cannot be started or driven
+    │   └── EngineAway              for nothing answers now (also a ServerAway)
     ├── AgentError              an agent CLI cannot be found or started
     ├── SandboxError            the confinement asked for cannot be had
     ├── WorkspaceError          a repository, clone or bundle cannot be used
@@ -111,6 +112,10 @@ class LeaseError(TouchlineError):
 
 class EngineError(TouchlineError):
     """A durable workflow cannot be started or driven."""
+
+
+class EngineAway(EngineError, ServerAway):
+    """The engine's database does not answer now; it may come back."""
 
 
 class AgentError(TouchlineError):

@@ -1,19 +1,23 @@
-"""A check that fails by something outside of the work: waited out a few times, never for ever, and never an attempt."""
+"""What fails by something outside of the work: waited out a few times, never for ever, and never an attempt."""
 
 from __future__ import annotations
 
+import tempfile
+import time
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.roles.yard import opened, task
+from tests.postgres import PostgresServer, find_binaries
+from tests.roles.yard import code_turns, opened, sh, task, waits_for, writes
 
 from touchline.roles.build.failures import BACK_OFF, Failure, back_off, classify_failure
 from touchline.roles.build.rows import TaskRow
 from touchline.roles.build.scheduling import decision_for
 from touchline.roles.build.states import State
 from touchline.roles.specification.task import TaskAction
+from touchline.store.place import Place
 from touchline.supervision.limits import LIMITS
 
 AWAY = "npm ERR! network ECONNRESET"
@@ -81,3 +85,36 @@ def test_a_check_that_the_network_failed_is_run_again_and_was_no_attempt(tmp_pat
     assert reasons == ["transient", "transient"]
     begun = [event.at for event in events if event.type == "task.started"]
     assert datetime.fromisoformat(row.data["rests_until"]) <= begun[-1], "it was not begun before its time"
+
+
+@pytest.mark.timeout(240)
+def test_a_database_that_is_restarted_ends_no_task(tmp_path: Path) -> None:
+    """One task waits for its agent, the other's check runs, and the build waits for both."""
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("PostgreSQL is not installed; scripts/test-tools installs it")
+    go = tmp_path / "go"
+    check = f"touch {tmp_path}/checks; until test -e {go}; do sleep 0.1; done"
+    script = code_turns("T-001", sh(f"touch {tmp_path}/begun"), waits_for(go), *writes("f.py"))
+    tasks = (task("T-001", "f.py"), task("T-002", "", check=check, action=TaskAction.VERIFY))
+    # A server of its own: others would not like it to be restarted.
+    with (
+        tempfile.TemporaryDirectory(prefix="touchline-postgres-") as folder,
+        PostgresServer(binaries, Path(folder)) as server,
+        opened(tmp_path, place=Place(url=server.url(), origin="given")) as yard,
+    ):
+        id = yard.start(tasks, script, plan=False)
+        yard.until((tmp_path / "begun").exists, "the agent works")
+        yard.until((tmp_path / "checks").exists, "the check runs")
+        server.stop()
+        time.sleep(3)  # everybody looks at least once a second
+        server.start()
+        go.touch()
+        build = yard.end(id, seconds=180)
+        rows = yard.tasks(id)
+        told = [event.payload for event in yard.events(id, "task.failed", "task.retry")]
+    assert {name: (row.task.status, row.attempts) for name, row in rows.items()} == {
+        "T-001": ("complete", 1),
+        "T-002": ("complete", 1),
+    }, build.detail
+    assert told == []

@@ -24,6 +24,7 @@ from touchline.roles.specification.task import Task, TaskAction, TaskCheck
 from touchline.roles.specification.writing import write_files
 from touchline.store.database import Database
 from touchline.store.events import Event, read
+from touchline.store.place import Place
 
 FIND = 'find: {marker: "(TASK-COMPLETE-[0-9a-f]+)"}\n'
 
@@ -191,6 +192,7 @@ def opened(
     folder: Path,
     env: Mapping[str, str] | None = None,
     driver: Callable[[str], Driver] | None = DRIVERS.__getitem__,
+    place: Place | None = None,
 ) -> Iterator[Yard]:
     """The yard in a folder, made when it is not there. `driver` None takes the installed CLIs."""
     from touchline.roles.working import working
@@ -199,7 +201,7 @@ def opened(
     for name in ("home", "tmp"):
         (folder / name).mkdir(exist_ok=True)
     with working(
-        place_of(folder),
+        place or place_of(folder),
         env={**environment(folder), MARK: str(folder)} if env is None else env,
         home=folder / "home",
         purpose="test",

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from touchline.engine.dbos_settings import APPLICATION, SCHEMA, VERSION, connect
 from touchline.engine.port import DEFAULT_PRIORITY, Job, State
 from touchline.engine.workbook import DEFAULT_QUEUE, Workbook
-from touchline.errors import EngineError
+from touchline.errors import EngineAway, EngineError
+from touchline.store.driver_errors import is_away
 from touchline.store.fault_points import fault_point
 from touchline.store.place import Place
 
@@ -265,7 +266,8 @@ def told() -> Iterator[None]:
     except dbos_error.DBOSException as error:
         raise EngineError(str(error.message)) from error
     except DBAPIError as error:
-        raise EngineError(
+        kind = EngineAway if is_away(error) else EngineError
+        raise kind(
             f"The engine's database does not answer as it should: {error.orig}", hint="touchline doctor says more."
         ) from error
     except builtins.TypeError as error:

@@ -7,13 +7,12 @@ a crash they come to the same place again.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from touchline.engine.port import Flow
 from touchline.engine.workbook import BOOK
-from touchline.errors import ServerAway, TouchlineError
+from touchline.errors import TouchlineError
 from touchline.sessions import acting, consulting, delivering, judging, preparing, reviewing, turn_step
 from touchline.sessions.room import Room, current_room
 from touchline.sessions.starting import WORKFLOW
@@ -21,15 +20,13 @@ from touchline.sessions.stopping import parked_job
 from touchline.sessions.texts import storable_value
 from touchline.sessions.wanted import stop_asked
 from touchline.store.fault_points import fault_point
+from touchline.store.outages import patiently
 from touchline.supervision.situation import Action, Reason
 
-T = TypeVar("T")
 QUEUE = "sessions"
 ANSWERED = "session.answered"
 NAP_SECONDS = 5.0
 """The longest that a back-off sleeps without asking whether the session is still wanted."""
-AWAY_SECONDS = 300.0
-"""How long a step waits for a database server that went away; a restart takes seconds."""
 BOOK.queue(QUEUE)
 
 
@@ -81,7 +78,7 @@ def _work(flow: Flow, room: Room, id: str, number: int) -> str:
                     return _end(flow, room, id, number, {**_unresolved(judged, ruled), "ruling": ruled})
                 number = flow.transaction(f"reviewed {number}", acting.review_decided, id, number, judged, ruled)
             case Action.ASK:
-                advice = flow.step(f"consult {number}", _patiently, consulting.consult, room, id, judged)
+                advice = flow.step(f"consult {number}", patiently, consulting.consult, room, id, judged)
                 judged = {**judged, "advice": advice["text"]}
                 if advice["decision"] == "answer":
                     number = flow.transaction(f"advised {number}", acting.advised, id, number, judged, advice)
@@ -110,7 +107,7 @@ def _end(flow: Flow, room: Room, id: str, number: int, judged: dict[str, Any]) -
     if "failed" in changes:
         changes = {"error": changes["failed"]["message"]}
     key = flow.transaction(f"deliver {number}", acting.end, id, number, judged, changes)
-    flow.step(f"send {number}", _patiently, delivering.send_now, room.database, key)
+    flow.step(f"send {number}", patiently, delivering.send_now, room.database, key)
     return "failed" if judged["delivery"] == "error" else "delivered"
 
 
@@ -125,7 +122,7 @@ def _waited(flow: Flow, room: Room, id: str, seconds: float) -> bool:
     while seconds > 0:
         flow.sleep(min(seconds, NAP_SECONDS))
         seconds -= NAP_SECONDS
-        if flow.step("still wanted", _patiently, stop_asked, room, id):
+        if flow.step("still wanted", patiently, stop_asked, room, id):
             return False
     return True
 
@@ -133,7 +130,7 @@ def _waited(flow: Flow, room: Room, id: str, seconds: float) -> bool:
 def _guarded(work: Callable[..., dict[str, Any]], room: Room, id: str, *args: Any) -> dict[str, Any]:
     """What a step raises becomes the session's end, with its reason: no session hangs on an exception."""
     try:
-        done = _patiently(work, room, id, *args)
+        done = patiently(work, room, id, *args)
     except TouchlineError as error:
         done = {"failed": _error(_word_of(error), str(error))}
     except Exception as error:
@@ -141,22 +138,6 @@ def _guarded(work: Callable[..., dict[str, Any]], room: Room, id: str, *args: An
         done = {"failed": _error("internal_error", f"{type(error).__name__}: {error}")}
     # What a step returns is written down: words that cannot be would end the workflow, and the session never.
     return cast(dict[str, Any], storable_value(done))
-
-
-def _patiently(work: Callable[..., T], *args: Any) -> T:
-    """Begin the work of a step again when the database is back: every step may be, and a turn is resumed."""
-    away_since: float | None = None
-    while True:
-        began = time.monotonic()
-        try:
-            return work(*args)
-        except ServerAway:
-            failed = time.monotonic()
-            if away_since is None or failed - began > AWAY_SECONDS:
-                away_since = failed
-            if failed - away_since > AWAY_SECONDS:
-                raise
-            time.sleep(1.0)
 
 
 def _word_of(error: TouchlineError) -> str:

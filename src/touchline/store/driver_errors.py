@@ -132,6 +132,11 @@ def explained(error: exc.DBAPIError, url: str, seconds: float = 30) -> StoreErro
     )
 
 
+def is_away(error: exc.DBAPIError) -> bool:
+    """Does nothing answer now, and may it come back?"""
+    return is_explained(error) and isinstance(explained(error, ""), ServerAway)
+
+
 def is_explained(error: exc.DBAPIError) -> bool:
     """Is it about the database as such? Broken constraints and wrong statements are not; they stay what they are."""
     if isinstance(error, exc.OperationalError):

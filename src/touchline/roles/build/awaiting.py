@@ -8,11 +8,12 @@ from typing import Any
 
 from touchline.engine.port import Engine
 from touchline.roles.build.changes import enter, leave
-from touchline.roles.build.rows import task_row
+from touchline.roles.build.rows import TaskRow, task_row
 from touchline.roles.build.states import State
 from touchline.sessions.records import SessionRecord, TurnRecord, session_record, turns_of_session
 from touchline.sessions.stopping import stop_session
 from touchline.store.database import Database
+from touchline.store.outages import patiently
 from touchline.supervision.review import Verdict
 from touchline.supervision.situation import Reason
 
@@ -30,25 +31,22 @@ def await_session(
 
     A session that would ask a person because its check fails again and again is ended: for that the build has rules.
     """
-    refused = ""
+    refused = ""  # known here alone: a moment without the database must not make us begin again
     while True:
-        with database.reading() as connection:
-            record = session_record(connection, id)
-            row = task_row(connection, task)
+        record, row = patiently(_looked_at, database, id, task)
         if record.ended:
-            _show(database, task, waits=False)
-            with database.reading() as connection:
-                found = ended(record, turns_of_session(connection, id))
+            patiently(_show, database, task, False)
+            found = ended(record, patiently(_turns, database, id))
             return {**found, "how": "unresolved", "reason": "rejected_again", "detail": refused} if refused else found
-        if must_stop():
+        if patiently(must_stop):
             return _stopped()
         if record.status == "waiting" and record.reason == Reason.REJECTED_AGAIN:
             refused = record.detail
-            stop_session(engine, database, id, by="build")
+            patiently(lambda: stop_session(engine, database, id, by="build"))
             continue
         waits = record.status == "waiting"
         if waits != (row.state is State.QUESTION):
-            _show(database, task, waits=waits)
+            patiently(_show, database, task, waits)
         time.sleep(SLOW_SECONDS if waits else POLL_SECONDS)
 
 
@@ -95,7 +93,17 @@ def _stopped() -> dict[str, Any]:
     return {"how": "stopped", "reason": "stopped", "detail": words, **blank}
 
 
-def _show(database: Database, task: str, *, waits: bool) -> None:
+def _looked_at(database: Database, id: str, task: str) -> tuple[SessionRecord, TaskRow]:
+    with database.reading() as connection:
+        return session_record(connection, id), task_row(connection, task)
+
+
+def _turns(database: Database, id: str) -> tuple[TurnRecord, ...]:
+    with database.reading() as connection:
+        return turns_of_session(connection, id)
+
+
+def _show(database: Database, task: str, waits: bool) -> None:
     with database.writing() as connection:
         row = task_row(connection, task, lock=True)
         if row.data.get("asked_of") == "architect":

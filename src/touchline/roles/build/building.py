@@ -30,6 +30,7 @@ from touchline.roles.build.stopping import StopReason
 from touchline.roles.build.workshop import Workshop
 from touchline.sessions.room import Room, current_room
 from touchline.store.columns import now
+from touchline.store.outages import patiently
 from touchline.store.statuses import bump, move
 
 WORKFLOW = "build.run"
@@ -57,7 +58,7 @@ def run_build(flow: Flow, id: str) -> str:
             shown = flow.step("validate", guarded, ending.validate_whole, room, id, flow.must_stop)
             return flow.transaction("end", ending.ended, id, shown)
         for task, why in following["lost"]:
-            flow.step(f"end sessions of {task} {number}", ending.end_sessions, room, flow.engine, [task])
+            flow.step(f"end sessions of {task} {number}", patiently, ending.end_sessions, room, flow.engine, [task])
             flow.transaction(f"lost {task} {number}", lost, task, why)
         for task, why in following["skip"]:
             flow.transaction(f"skip {task} {number}", skip, task, why)
@@ -154,7 +155,7 @@ def _next(room: Room, id: str, flow: Flow) -> dict[str, Any]:
     def look(build: BuildRow, running: Sequence[TaskRow]) -> None:
         guarded(announce_overlaps, room, build, running)
 
-    return wait_for_work(room, id, flow.engine, flow.must_stop, look)
+    return patiently(wait_for_work, room, id, flow.engine, flow.must_stop, look)
 
 
 def _left(room: Room, id: str) -> None:
@@ -164,5 +165,5 @@ def _left(room: Room, id: str) -> None:
 
 
 def _halt(flow: Flow, room: Room, id: str, number: int, halt: Mapping[str, Any]) -> str:
-    flow.step(f"stop tasks {number}", ending.stop_tasks, room, flow.engine, id)
+    flow.step(f"stop tasks {number}", patiently, ending.stop_tasks, room, flow.engine, id)
     return flow.transaction(f"halt {number}", ending.halted, id, halt)

@@ -9,6 +9,7 @@ from typing import Any
 
 from touchline.errors import DatabaseUnreachable, TouchlineError
 from touchline.roles.build.failures import Failure, classify_failure
+from touchline.store.outages import patiently
 
 
 class Faulty(Exception):
@@ -20,9 +21,10 @@ class Faulty(Exception):
 
 
 def guarded(work: Callable[..., Any], *args: Any) -> Any:
-    """What the work returns, or `{"fault": ...}`. A database that is away is no result of anything: it is raised."""
+    """What the work returns, or `{"fault": ...}`. A database that is away is no result of anything: it is waited for,
+    and in the end its error raised."""
     try:
-        return work(*args)
+        return patiently(work, *args)
     except DatabaseUnreachable:
         raise
     except TouchlineError as error:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from touchline.engine.port import Engine
-from touchline.errors import DatabaseUnreachable
 from touchline.roles.build.failures import Failure, FailureDecision, decide_failure
 from touchline.roles.build.leasing import keep_alive, standing_in, take
 from touchline.roles.build.readiness import readiness
@@ -24,8 +22,6 @@ POLL_SECONDS = 0.2
 RENEW_SECONDS = 300.0
 LOOK_SECONDS = 3.0
 """How often running tasks are compared for overlapping lines, and looked for in the engine."""
-AWAY_SECONDS = 300.0
-"""How long a database that does not answer is waited for."""
 _KINDS = {
     **{str(failure): failure for failure in Failure},
     "completion_rejected": Failure.VALIDATION,
@@ -71,25 +67,16 @@ def wait_for_work(
 ) -> dict[str, Any]:
     """Wait until something can be done, and say what. `look` is called now and then while tasks run.
 
-    Nothing found because the database does not answer is no answer: it is asked again, and in the end the error raised.
+    A database that does not answer is raised, never taken for "nothing to do"; the caller is patient.
     """
-    looked = renewed = answered = time.monotonic()
+    looked = renewed = time.monotonic()
     worked = WorkingTime(room.database)
     while not must_stop():
-        try:
-            with room.database.reading() as connection:
-                build, rows = build_row(connection, id), tasks_of(connection, id)
-            seconds = worked.seconds(build, rows)
-            answered = time.monotonic()
-        except DatabaseUnreachable:
-            if time.monotonic() - answered > AWAY_SECONDS:
-                raise
-            time.sleep(POLL_SECONDS * 5)
-            continue
-        following = next_of(room, build, rows, seconds)
+        with room.database.reading() as connection:
+            build, rows = build_row(connection, id), tasks_of(connection, id)
+        following = next_of(room, build, rows, worked.seconds(build, rows))
         if following is not None:
-            with suppress(DatabaseUnreachable):
-                worked.save(build)
+            worked.save(build)
             return following.to_json()
         moment, running = time.monotonic(), [row for row in rows if row.running]
         if moment - looked > LOOK_SECONDS:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from touchline.agents.port import Level as Confinement
-from touchline.errors import TouchlineError
+from touchline.errors import DatabaseUnreachable, TouchlineError
 from touchline.roles.validation.discovery import find_checks, look_at
 from touchline.roles.validation.levels import SCOPES, CheckKind, Level
 from touchline.roles.validation.results import CheckResult, Outcome, judged, not_run
@@ -70,7 +70,8 @@ class Validation:
 def run_command(
     command: str, site: Site, *, name: str, seconds: float, expected: str = "", kind: CheckKind | None = None
 ) -> CheckResult:
-    """Run one command and say what it showed. Never raises for what the command does."""
+    """Run one command and say what it showed. Never raises for what the command does; DatabaseUnreachable when nobody
+    could be asked whether it is still wanted."""
     from touchline.agents.sandbox import confined_command
     from touchline.processes.children import run_process
 
@@ -97,6 +98,8 @@ def run_command(
             must_stop=site.must_stop,
         )
         text = _end_of(output)
+    except DatabaseUnreachable:
+        raise  # says nothing about the command, which the caller runs again
     except (TouchlineError, OSError) as error:
         return not_run(name, f"It could not be run: {error}", command=command, outcome=Outcome.ERROR)
     return judged(
