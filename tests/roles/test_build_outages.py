@@ -35,11 +35,11 @@ ROW = TaskRow(
 )
 
 
-def after(*reasons: str, attempt: int = 1, before: int = 0) -> TaskRow:
+def after(*reasons: str, before: int = 0) -> TaskRow:
     """A task whose runs ended so, one after the other."""
-    failures = [{"attempt": attempt, "reason": reason, "detail": AWAY} for reason in reasons]
+    failures = [{"attempt": 1, "run": n, "reason": reason, "detail": AWAY} for n, reason in enumerate(reasons, 1)]
     ended = {"how": "failed", "reason": reasons[-1], "detail": AWAY}
-    return replace(ROW, data={"failures": failures, "ended": ended, "attempts_before": before})
+    return replace(ROW, data={"failures": failures, "ended": ended, "runs_before": before})
 
 
 def test_an_outage_is_waited_out_a_few_times_and_then_shown_to_a_person() -> None:
@@ -50,7 +50,7 @@ def test_an_outage_is_waited_out_a_few_times_and_then_shown_to_a_person() -> Non
 
 def test_only_outages_in_a_row_are_counted_and_a_person_begins_anew() -> None:
     assert after("transient", "validation", "transient").outages == 1
-    assert after(*["transient"] * 7, before=1).outages == 0
+    assert after(*["transient"] * 7, before=7).outages == 0
 
 
 def test_the_waits_grow_and_are_shortened_in_rehearsals() -> None:

@@ -235,6 +235,7 @@ def test_a_finished_task_is_recognised_before_a_retry_is_spent(yard: Yard) -> No
     assert (build.status, row.task.status) == ("complete", "complete"), (build.detail, row.data.get("failures"))
     assert len(yard.events(build.id, "task.retry")) == 1
     assert len(row.sessions) == 1, "nobody was asked to do it a second time"
+    assert row.attempts == 1, "and nothing was spent"
 
 
 # --- a person ------------------------------------------------------------------------------------------------------

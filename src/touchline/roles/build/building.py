@@ -31,7 +31,7 @@ from touchline.roles.build.workshop import Workshop
 from touchline.sessions.room import Room, current_room
 from touchline.store.columns import now
 from touchline.store.outages import patiently
-from touchline.store.statuses import bump, move
+from touchline.store.statuses import move
 
 WORKFLOW = "build.run"
 QUEUE = escalating.QUEUE
@@ -103,17 +103,15 @@ def begin(connection: sa.Connection, id: str, primed: Mapping[str, Any]) -> None
 
 
 def start_task(connection: sa.Connection, id: str) -> int:
-    """Count the attempt and say that it runs; the number of its run. What cost nobody an attempt is not counted."""
+    """Say that it runs; the number of its run. A new attempt has sessions of its own, and is counted when one of them
+    begins (`coder_ends.spend`); what cost nobody an attempt goes on with those it had."""
     row = task_row(connection, id, lock=True)
     number = row.number + 1
     if row.data.get("counts", True):
-        attempt = bump(connection, "tasks", id, "attempts")
         keep_data(connection, id, session_run=number)
-    else:
-        attempt = max(1, row.attempts)  # stopped in the middle: its sessions go on
-    keep_data(connection, id, ended=None, counts=True, number=number)
+    row = keep_data(connection, id, ended=None, counts=True, number=number)
     move(connection, "tasks", id, "in_progress", reason="started")
-    tell(connection, row.build_id, "task.started", task=id, attempt=attempt, worker=row.holder)
+    tell(connection, row.build_id, "task.started", task=id, attempt=row.attempt, worker=row.holder)
     return number
 
 

@@ -1,7 +1,9 @@
 """One task, from a clone to a commit: the workflow that leads a coder through its states.
 
 Kept in the task's `data`: `number` (its runs), `sessions` (state -> ids), `head` and `base` of the newest work, `tree`
-(what was checked), `checks`, `reviews`, `commit`, `failures` (what went wrong before), `ended`, `rebase`. The states
+(what was checked), `checks`, `reviews`, `commit`, `failures` (what went wrong before), `ended`, `rebase`, `session_run` (the run that
+its sessions began in) and `spent` (the last of these that was counted as an attempt), `advice` (a person's words) and
+`heard` (whether work came of them). The states
 stand in `states`, the rules about failures in `failures`; here they are only carried out. Between two steps nothing is
 looked at but what the last step returned.
 """
@@ -46,6 +48,8 @@ class _Work:
 
     def whole(self) -> str:
         begun = self._step("setup", coder_checks.set_up, self.id, self.number)
+        if begun["then"] not in ("done", "test"):
+            self.flow.transaction("spend", coder_ends.spend, self.id)
         match begun["then"]:
             case "done":
                 return self.end(begun)
@@ -71,7 +75,7 @@ class _Work:
             if read["verdict"] != "needs_changes":
                 return {"how": "accepted"}
             message = read["message"]
-        words = f"The plan came back {REVIEWS} times: {message}"
+        words = f"The plan came back {REVIEWS} times: {read['words']}"
         return {"how": "escalate", "reason": "plan_rejected", "detail": words}
 
     def test_and_merge(self, head: str) -> str:
@@ -92,6 +96,7 @@ class _Work:
                     break
                 if number >= REVIEWS:
                     return self.failed({"how": "escalate", "reason": "change_rejected", "detail": read["words"]})
+                self.flow.transaction(f"spend {number}", coder_ends.spend, self.id)
                 message = read["message"]
             number += 1
             coded = self._session(State.CODING, number, message)
@@ -139,7 +144,6 @@ class _Work:
             self.flow.sleep(back_off(self.room.limits, outages))
             self.flow.transaction(f"wake {name}", coder_ends.wake, self.id)
             outages += 1
-            message = ""
 
     def _read(self, name: str, work: Callable[..., Any], what: str) -> dict[str, Any]:
         """A review. A reviewer who is configured and cannot be asked is waited for: nothing passes while he is away."""

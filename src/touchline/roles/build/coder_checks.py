@@ -43,9 +43,10 @@ def set_up(room: Room, id: str, number: int) -> dict[str, Any]:
 
 
 def finished_already(room: Room, build: BuildRow, row: TaskRow, shop: Workshop, number: int) -> dict[str, Any] | None:
-    """Before another attempt is spent: what the last one left, or others did, may be good by now."""
+    """Before another attempt is spent: what the last one left, or others did, may be good by now. Never while a person's
+    words wait for somebody to act on them, whatever the check says."""
     head, base = row.data.get("head"), row.data.get("base")
-    if row.data.get("rebase"):
+    if row.data.get("rebase") or row.unheard:
         return None
     if head and base and shop.tree(head) != shop.tree(base):
         checked = check_of(room, build, row, head, name=f"{row.task.id}-before-{number}")

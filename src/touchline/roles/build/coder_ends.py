@@ -41,7 +41,8 @@ def fail(connection: sa.Connection, id: str, number: int, why: Mapping[str, Any]
     if not row.running:
         return  # the build was stopped meanwhile, and has put it back
     reason, detail = str(why["reason"]), str(why["detail"])
-    before = [*row.data.get("failures", ()), {"attempt": row.attempts, "reason": reason, "detail": detail[:4000]}]
+    failure = {"attempt": row.attempt, "run": row.number, "reason": reason, "detail": detail[:4000]}
+    before = [*row.data.get("failures", ()), failure]
     ended = {name: why.get(name) for name in ("how", "reason", "final")} | {"detail": detail[:4000]}
     if row.state is not State.ERROR:
         enter(connection, id, State.ERROR)
@@ -51,18 +52,27 @@ def fail(connection: sa.Connection, id: str, number: int, why: Mapping[str, Any]
     move(connection, "tasks", id, "failed", reason=reason[:_WORD])
     status = "interrupted" if why["how"] == "stopped" else "failed"
     _ended(connection, id, number, status, reason[:_WORD])
-    told = {"reason": reason, "detail": detail[:2000], "attempt": row.attempts}
+    told = {"reason": reason, "detail": detail[:2000], "attempt": row.attempt}
     tell(connection, row.build_id, "task.failed", task=id, **told)
 
 
 def tries(connection: sa.Connection, id: str) -> int:
-    """How many attempts were made, this one included."""
+    """How many attempts were made; one that was not spent yet is none."""
     return task_row(connection, id).tries
 
 
-def count(connection: sa.Connection, id: str) -> int:
-    """Another attempt, in the session that is there."""
-    return bump(connection, "tasks", id, "attempts")
+def spend(connection: sa.Connection, id: str) -> None:
+    """An agent, or the check of a VERIFY task, gets to work: that is an attempt, counted once."""
+    row = task_row(connection, id, lock=True)
+    if not row.spent:
+        count(connection, id)
+
+
+def count(connection: sa.Connection, id: str) -> None:
+    """Another attempt; in the session that is there, if one is."""
+    row = task_row(connection, id, lock=True)
+    bump(connection, "tasks", id, "attempts")
+    keep_data(connection, id, spent=row.data.get("session_run"))
 
 
 def suspend(connection: sa.Connection, id: str) -> None:

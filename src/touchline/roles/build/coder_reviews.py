@@ -18,10 +18,11 @@ from touchline.store.fault_points import fault_point
 
 
 def read_plan(room: Room, id: str, key: str, plan: str) -> dict[str, Any]:
-    """The plan, read by the architect and kept with the task. The same `key` is the same reading, asked for once."""
+    """The plan, read by the architect. The same `key` is the same reading, asked for once. It is kept with the task only
+    when it is agreed on: what is kept is built, without being planned or read again."""
     build, _ = rows_of(room, id)
     with room.database.writing() as connection:
-        row = enter(connection, id, State.PLAN_REVIEW, plan=plan)
+        row = enter(connection, id, State.PLAN_REVIEW)
 
     def read() -> Reviewed:
         return review_plan(
@@ -34,7 +35,11 @@ def read_plan(room: Room, id: str, key: str, plan: str) -> dict[str, Any]:
             line=judge_of(build, room),
         )
 
-    return _kept(room, build, row, "plan", key, read)
+    told = _kept(room, build, row, "plan", key, read)
+    if told["verdict"] != "needs_changes" and not told["away"]:
+        with room.database.writing() as connection:
+            enter(connection, id, State.PLAN_REVIEW, plan=plan)
+    return told
 
 
 def read_change(room: Room, id: str, key: str, head: str) -> dict[str, Any]:

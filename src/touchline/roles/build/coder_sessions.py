@@ -23,18 +23,22 @@ from touchline.sessions.stopping import resume_session
 
 _REFUSED_CHECK = frozenset({"completion_rejected", "rejected_again", "cap_reached"})
 """Ends of a session whose last word was the check's."""
+_REJECTED = frozenset({"plan_rejected", "change_rejected"})
+"""Ends whose reason is the reviewer's words, which are told as such."""
 
 
 def start(room: Room, engine: Engine, id: str, state: str, round: str, message: str) -> str:
-    """Start the session of a state, or let it go on with a message; its id. Again for the same round: no effect."""
+    """Start the session of a state, or let it go on, with a message; its id. Again for the same round: no effect."""
     build, _ = rows_of(room, id)
     with room.database.writing() as connection:
         row = enter(connection, id, State(state))
         session = f"{id}-{state}-{row.data.get('session_run', 1)}"
         known: Mapping[str, list[str]] = row.data.get("sessions", {})
         if session not in known.get(state, ()):
-            keep_data(connection, id, sessions={**known, state: [*known.get(state, ()), session]})
-    start_session(engine, room.database, _asked(room, build, row, state), id=session)
+            begun = {"round": f"{session} {round}", "runs": 0}  # its first run is for this round
+            sessions = {**known, state: [*known.get(state, ()), session]}
+            row = keep_data(connection, id, sessions=sessions, resumed=begun)
+    start_session(engine, room.database, _asked(room, build, row, state, message), id=session)
     with room.database.reading() as connection:
         record = session_record(connection, session)
     before: Mapping[str, Any] = row.data.get("resumed") or {}
@@ -53,7 +57,7 @@ def await_end(room: Room, engine: Engine, id: str, state: str, must_stop: Callab
     ended = await_session(engine, room.database, row.data["sessions"][state][-1], id, must_stop)
     if state == State.CODING and ended["head"]:
         with room.database.writing() as connection:
-            keep_data(connection, id, head=ended["head"], base=ended["base"], rebase=None)
+            keep_data(connection, id, head=ended["head"], base=ended["base"], rebase=None, heard=True)
     return _judged(ended) if state == State.CODING else ended
 
 
@@ -73,13 +77,13 @@ def _judged(ended: dict[str, Any]) -> dict[str, Any]:
     return ended
 
 
-def _asked(room: Room, build: BuildRow, row: TaskRow, state: str) -> Asked:
+def _asked(room: Room, build: BuildRow, row: TaskRow, state: str, message: str) -> Asked:
     settings, planning = build.settings, state == State.PLANNING
     told = {
         "contract": build.agreement.get("contract", ""),
         "conventions": conventions_of(build, room),
         "idea": idea_of(build, room),
-        "before": _before(room, build, row),
+        "before": _before(room, build, row, planning=planning, message=message),
     }
     judge = judge_of(build, room)
     return Asked(
@@ -109,19 +113,37 @@ def _asked(room: Room, build: BuildRow, row: TaskRow, state: str) -> Asked:
     )
 
 
-def _before(room: Room, build: BuildRow, row: TaskRow) -> str:
-    """What a run must know of those before it."""
+def _before(room: Room, build: BuildRow, row: TaskRow, *, planning: bool, message: str) -> str:
+    """What a new conversation must know of those before it. `message` is what was just said about their work."""
     parts = [prompting.text("lesson", lesson=row.lesson)] if row.lesson else []
     if words := row.data.get("advice"):
         parts.append(prompting.text("advice", words=str(words)))
-    failures = row.data.get("failures") or ()
-    if rebase := row.data.get("rebase"):
+    said = message or _wanted(row, "plan" if planning else "code")
+    parts += [said] if said else []
+    rebase, failures = row.data.get("rebase"), row.data.get("failures") or ()
+    if not rebase and not planning and (said or row.unheard) and (diff := _left(room, build, row)):
+        parts.append(prompting.text("left", diff=diff))
+    if rebase:
         diff = workshop_of(build, room).diff(rebase["base"], rebase["head"], limit=20_000)
         parts.append(prompting.text("rebase", why=rebase["why"], diff=diff))
-    elif failures and not row.lesson:
+    elif failures and not row.lesson and failures[-1]["reason"] not in _REJECTED:
         parts.append(prompting.text("failed_before", why=str(failures[-1]["detail"])[:2000]))
     if failures and failures[-1]["reason"] == Failure.MISSING_DEPENDENCY and build.settings.may_install:
         package = missing_package(str(failures[-1]["detail"]))
         command = install_command(workshop_of(build, room).names("refs/heads/build"), package)
         parts.append(prompting.text("install", package=package, command=command or f"install {package}"))
     return "\n\n".join(parts)
+
+
+def _wanted(row: TaskRow, kind: str) -> str:
+    """The changes that a reviewer wanted last and has not seen yet; empty when there are none."""
+    read = [each for each in row.data.get("reviews", ()) if each["of"] == kind and each["verdict"] != "unreviewed"]
+    if not read or read[-1]["verdict"] != "needs_changes":
+        return ""
+    return prompting.text("changes_wanted", what="plan" if kind == "plan" else "change", words=read[-1]["words"])
+
+
+def _left(room: Room, build: BuildRow, row: TaskRow) -> str:
+    """What the conversations before this one changed."""
+    head, base = row.data.get("head"), row.data.get("base")
+    return workshop_of(build, room).diff(base, head, limit=20_000) if head and base else ""

@@ -165,8 +165,10 @@ def _carry_out(connection: sa.Connection, row: TaskRow, answer: str) -> str:
 def fresh_start(connection: sa.Connection, id: str, *, advice: str = "", why: str = "answered") -> None:
     """A task that failed, was blocked or left out is pending again, with all its attempts before it."""
     row = task_row(connection, id, lock=True)
-    also = {"advice": advice} if advice else {}
-    keep_data(connection, id, ended=None, attempts_before=row.attempts, counts=True, **also)
+    also = {"advice": advice, "heard": False} if advice else {}
+    keep_data(
+        connection, id, ended=None, attempts_before=row.attempts, runs_before=row.number, counts=True, **also
+    )
     begin_again(connection, id)
     move(connection, "tasks", id, "pending", reason=why)
     withdraw_question(connection, row)

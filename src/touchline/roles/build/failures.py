@@ -108,7 +108,8 @@ def decide_failure(
                 return so("retry", f"Given up by the architect; tried anew with the lesson: {first}")
             return so("escalate", f"Given up by the architect {attempts} times: {first}")
         case Failure.OTHER:
-            return so("escalate", first or "It failed, and nothing says why.")
+            # Whole: a person is to decide about it, and a reviewer's reasons may have many lines.
+            return so("escalate", detail.strip()[:2000] or "It failed, and nothing says why.")
         case _:  # pragma: no cover
             assert_never(failure)
 

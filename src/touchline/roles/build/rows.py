@@ -82,11 +82,26 @@ class TaskRow:
         return self.attempts - int(self.data.get("attempts_before", 0))
 
     @property
+    def spent(self) -> bool:
+        """Whether the present attempt is counted: one that found the task finished costs none."""
+        return bool(self.data.get("spent") == self.data.get("session_run"))
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt the present one is."""
+        return self.attempts if self.spent else self.attempts + 1
+
+    @property
+    def unheard(self) -> bool:
+        """Whether a person said something that no work has come of yet."""
+        return bool(self.data.get("advice")) and not self.data.get("heard")
+
+    @property
     def outages(self) -> int:
         """How many of its last runs ended by something that passes by itself, one after the other."""
-        before, count = int(self.data.get("attempts_before", 0)), 0
+        before, count = int(self.data.get("runs_before", 0)), 0
         for each in reversed(self.data.get("failures", ())):
-            if each["reason"] != Failure.TRANSIENT or each["attempt"] <= before:
+            if each["reason"] != Failure.TRANSIENT or each.get("run", 0) <= before:
                 break
             count += 1
         return count
