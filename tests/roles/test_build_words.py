@@ -31,7 +31,8 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 def plans(id: str) -> str:
     """A planner with a new plan for each reading."""
     turns = "".join(f'      - text: "The plan {n}: write it, way {n}.\\n${{marker}}"\n' for n in range(4))
-    return f"  - name: plan-{id}\n    when: '/You plan one task[\\s\\S]*Task {id}:/'\n    {FIND.strip()}\n    turns:\n{turns}"
+    when = f"/You plan one task[\\s\\S]*Task {id}:/"
+    return f"  - name: plan-{id}\n    when: '{when}'\n    {FIND.strip()}\n    turns:\n{turns}"
 
 
 def question(yard: Yard, id: str) -> QuestionRecord:

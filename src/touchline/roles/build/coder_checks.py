@@ -6,6 +6,7 @@ Each function is a step: done again after a crash it finds what it did before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from touchline.roles.build import prompting
@@ -13,6 +14,7 @@ from touchline.roles.build.changes import begin_again, enter, keep_data, tell
 from touchline.roles.build.failures import Failure, classify_failure, missing_package
 from touchline.roles.build.installing import install
 from touchline.roles.build.live import announce_overlaps
+from touchline.roles.build.own_names import is_own_to
 from touchline.roles.build.rows import BuildRow, TaskRow, task_row, tasks_of
 from touchline.roles.build.site import rows_of, site_at, workshop_of
 from touchline.roles.build.states import State
@@ -43,8 +45,8 @@ def set_up(room: Room, id: str, number: int) -> dict[str, Any]:
 
 
 def finished_already(room: Room, build: BuildRow, row: TaskRow, shop: Workshop, number: int) -> dict[str, Any] | None:
-    """Before another attempt is spent: what the last one left, or others did, may be good by now. Never while a person's
-    words wait for somebody to act on them, whatever the check says."""
+    """Before another attempt is spent: what the last one left, or others did, may be good by now. Never while a
+    person's words wait for somebody to act on them, whatever the check says."""
     head, base = row.data.get("head"), row.data.get("base")
     if row.data.get("rebase") or row.unheard:
         return None
@@ -65,7 +67,7 @@ def test(room: Room, id: str, head: str, must_stop: Callable[[], bool]) -> dict[
     with room.database.writing() as connection:
         row = enter(connection, id, State.TESTING)
     result = check_of(room, build, row, head, name=f"{row.task.id}-{head[:12]}", must_stop=must_stop)
-    return _shown(room, row, result, tree=workshop_of(build, room).tree(head))
+    return _shown(room, build, row, result, tree=workshop_of(build, room).tree(head))
 
 
 def verify(room: Room, id: str, must_stop: Callable[[], bool]) -> dict[str, Any]:
@@ -74,7 +76,8 @@ def verify(room: Room, id: str, must_stop: Callable[[], bool]) -> dict[str, Any]
     with room.database.writing() as connection:
         row = enter(connection, id, State.TESTING)
     head = workshop_of(build, room).head()
-    return _shown(room, row, check_of(room, build, row, head, name=f"{row.task.id}-{head[:12]}", must_stop=must_stop))
+    result = check_of(room, build, row, head, name=f"{row.task.id}-{head[:12]}", must_stop=must_stop)
+    return _shown(room, build, row, result)
 
 
 def merge(room: Room, id: str, head: str, must_stop: Callable[[], bool]) -> dict[str, Any]:
@@ -119,7 +122,8 @@ def check_of(
         if result.outcome is Outcome.PASSED or not build.settings.may_install:
             return result
         package = missing_package(result.tail)
-        if not package or classify_failure(result.tail) is not Failure.MISSING_DEPENDENCY:
+        found = classify_failure(result.tail, checked=True, is_own=partial(is_own_to, room, build, row))
+        if not package or found is not Failure.MISSING_DEPENDENCY:
             return result
         installed = install(site, package, name=f"{name}-install", seconds=seconds)
         if installed is None:
@@ -141,8 +145,11 @@ def _to_be_rebased(room: Room, row: TaskRow, head: str, why: str) -> None:
         keep_data(connection, row.id, rebase={"why": why, "head": head, "base": row.data["base"]})
 
 
-def _shown(room: Room, row: TaskRow, result: CheckResult, *, tree: str | None = None) -> dict[str, Any]:
-    failure = classify_failure(result.tail, exit_code=result.exit_code, checked=True)
+def _shown(
+    room: Room, build: BuildRow, row: TaskRow, result: CheckResult, *, tree: str | None = None
+) -> dict[str, Any]:
+    is_own = partial(is_own_to, room, build, row)
+    failure = classify_failure(result.tail, exit_code=result.exit_code, checked=True, is_own=is_own)
     if result.outcome is not Outcome.PASSED and failure is Failure.OTHER:
         failure = Failure.VALIDATION  # it exited with 0, and that proved nothing
     entry = {"command": result.command, "outcome": str(result.outcome), "why": result.why, "seconds": result.seconds}

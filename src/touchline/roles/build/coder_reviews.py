@@ -18,8 +18,8 @@ from touchline.store.fault_points import fault_point
 
 
 def read_plan(room: Room, id: str, key: str, plan: str) -> dict[str, Any]:
-    """The plan, read by the architect. The same `key` is the same reading, asked for once. It is kept with the task only
-    when it is agreed on: what is kept is built, without being planned or read again."""
+    """The plan, read by the architect. The same `key` is the same reading, asked for once. It is kept with the task
+    only when it is agreed on: what is kept is built, without being planned or read again."""
     build, _ = rows_of(room, id)
     with room.database.writing() as connection:
         row = enter(connection, id, State.PLAN_REVIEW)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from touchline.engine.port import Engine
@@ -12,6 +13,7 @@ from touchline.roles.build.awaiting import await_session
 from touchline.roles.build.changes import enter, keep_data
 from touchline.roles.build.failures import Failure, classify_failure, missing_package
 from touchline.roles.build.installing import install_command
+from touchline.roles.build.own_names import is_own_to
 from touchline.roles.build.rows import BuildRow, TaskRow
 from touchline.roles.build.site import conventions_of, idea_of, judge_of, rows_of, workshop_of
 from touchline.roles.build.states import State
@@ -33,35 +35,36 @@ def start(room: Room, engine: Engine, id: str, state: str, round: str, message: 
     with room.database.writing() as connection:
         row = enter(connection, id, State(state))
         session = f"{id}-{state}-{row.data.get('session_run', 1)}"
+        mark = f"{session} {row.number} {round}"
         known: Mapping[str, list[str]] = row.data.get("sessions", {})
         if session not in known.get(state, ()):
-            begun = {"round": f"{session} {round}", "runs": 0}  # its first run is for this round
+            begun = {"round": mark, "runs": 0}  # its first run is for this round
             sessions = {**known, state: [*known.get(state, ()), session]}
             row = keep_data(connection, id, sessions=sessions, resumed=begun)
     start_session(engine, room.database, _asked(room, build, row, state, message), id=session)
     with room.database.reading() as connection:
         record = session_record(connection, session)
     before: Mapping[str, Any] = row.data.get("resumed") or {}
-    resumed = before.get("round") == f"{session} {round}" and record.runs > before["runs"]
+    resumed = before.get("round") == mark and record.runs > before["runs"]
     if not record.ended or resumed or (round == f"{state} 1" and record.status != "stopped"):
         return session
     with room.database.writing() as connection:
-        keep_data(connection, id, resumed={"round": f"{session} {round}", "runs": record.runs})
+        keep_data(connection, id, resumed={"round": mark, "runs": record.runs})
     resume_session(engine, room.database, session, message, by="build")
     return session
 
 
 def await_end(room: Room, engine: Engine, id: str, state: str, must_stop: Callable[[], bool]) -> dict[str, Any]:
     """Wait for the session of a state, and take over what it brought."""
-    _, row = rows_of(room, id)
+    build, row = rows_of(room, id)
     ended = await_session(engine, room.database, row.data["sessions"][state][-1], id, must_stop)
     if state == State.CODING and ended["head"]:
         with room.database.writing() as connection:
-            keep_data(connection, id, head=ended["head"], base=ended["base"], rebase=None, heard=True)
-    return _judged(ended) if state == State.CODING else ended
+            row = keep_data(connection, id, head=ended["head"], base=ended["base"], rebase=None, heard=True)
+    return _judged(ended, partial(is_own_to, room, build, row)) if state == State.CODING else ended
 
 
-def _judged(ended: dict[str, Any]) -> dict[str, Any]:
+def _judged(ended: dict[str, Any], is_own: Callable[[str], bool]) -> dict[str, Any]:
     """What a coding session's end means for the task."""
     if ended["how"] == "accepted":
         if ended["changes_error"]:
@@ -72,7 +75,7 @@ def _judged(ended: dict[str, Any]) -> dict[str, Any]:
         return ended
     if ended["how"] == "unresolved" and ended["reason"] in _REFUSED_CHECK and ended["check"]:
         # Told apart by what the check wrote: a file that does not parse is another matter than a test that fails.
-        failure = classify_failure(ended["check"], exit_code=1, checked=True)
+        failure = classify_failure(ended["check"], exit_code=1, checked=True, is_own=is_own)
         ended |= {"reason": str(failure), "detail": f"{ended['detail']}\n{ended['check']}"}
     return ended
 

@@ -166,9 +166,7 @@ def fresh_start(connection: sa.Connection, id: str, *, advice: str = "", why: st
     """A task that failed, was blocked or left out is pending again, with all its attempts before it."""
     row = task_row(connection, id, lock=True)
     also = {"advice": advice, "heard": False} if advice else {}
-    keep_data(
-        connection, id, ended=None, attempts_before=row.attempts, runs_before=row.number, counts=True, **also
-    )
+    keep_data(connection, id, ended=None, attempts_before=row.attempts, runs_before=row.number, counts=True, **also)
     begin_again(connection, id)
     move(connection, "tasks", id, "pending", reason=why)
     withdraw_question(connection, row)

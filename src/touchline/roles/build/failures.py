@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, assert_never
@@ -114,16 +115,28 @@ def decide_failure(
             assert_never(failure)
 
 
-def classify_failure(detail: str, *, exit_code: int | None = None, checked: bool = False) -> Failure:
-    """What kind of failure the output of a check or a tool shows; `checked`: it is the output of the task's check."""
-    for failure, pattern in _SIGNS:
-        if pattern.search(detail) and not (failure is Failure.TRANSIENT and checked and _tests_failed(detail)):
-            return failure
+def classify_failure(
+    detail: str,
+    *,
+    exit_code: int | None = None,
+    checked: bool = False,
+    is_own: Callable[[str], bool] = lambda name: False,  # noqa: ARG005
+) -> Failure:
+    """What kind of failure the output of a check or a tool shows; `checked`: it is the output of the task's check.
+    `is_own` says whether a name is the project's own, so that its absence is no missing package."""
+    for failure, pattern in _SIGNS if checked else (*_GIT_SIGNS, *_SIGNS):
+        if not pattern.search(detail):
+            continue
+        if failure in (Failure.TRANSIENT, Failure.ENVIRONMENT) and checked and _tests_failed(detail):
+            continue
+        if failure is Failure.MISSING_DEPENDENCY and is_own(missing_package(detail)):
+            continue
+        return failure
     return Failure.VALIDATION if checked and exit_code != 0 else Failure.OTHER
 
 
 def _tests_failed(output: str) -> bool:
-    """A test that ran and failed will fail again, whatever it prints: it may be about time-outs and limits itself."""
+    """A test that ran and failed will fail again, whatever it prints: it may be about limits or full disks itself."""
     counts = counts_of(output)
     return counts is not None and bool(counts.failed)
 
@@ -146,9 +159,12 @@ _MISSING = tuple(
         r"can't find crate for `([\w-]+)`",
     )
 )
+_GIT_SIGNS = (
+    (Failure.ENVIRONMENT, re.compile(r"fatal: (?:bad object|loose object .* is corrupt|not a git repository)")),
+)
+"""Of our own use of git alone: a check runs in a clone that was made a moment ago, so what it prints is its own."""
 _SIGNS = (
     (Failure.ENVIRONMENT, re.compile(r"No space left on device|Disk quota exceeded")),
-    (Failure.ENVIRONMENT, re.compile(r"fatal: (?:bad object|loose object .* is corrupt|not a git repository)")),
     (Failure.CONFLICT, re.compile(r"^CONFLICT \(|<<<<<<< |Automatic merge failed", re.MULTILINE)),
     (Failure.MISSING_DEPENDENCY, re.compile("|".join(f"(?:{pattern.pattern})" for pattern in _MISSING))),
     (
