@@ -56,6 +56,8 @@ def run_build(flow: Flow, id: str) -> str:
             continue  # the answer that it was to end for came in this very moment
         if following["done"]:
             shown = flow.step("validate", guarded, ending.validate_whole, room, id, flow.must_stop)
+            if "halt" in shown:
+                return _halt(flow, room, id, number, shown["halt"])
             return flow.transaction("end", ending.ended, id, shown)
         for task, why in following["lost"]:
             flow.step(f"end sessions of {task} {number}", patiently, ending.end_sessions, room, flow.engine, [task])

@@ -42,13 +42,21 @@ def create_build(
         budget=settings.budget,
         result={"agreement": dict(agreement)},
     )
-    for position, task in enumerate(planned):
+    add_tasks(connection, id, planned, spec_id=spec_id)
+    tell(connection, id, "build.requested", by="person", repository=repository)
+
+
+def add_tasks(
+    connection: sa.Connection, build: str, planned: Sequence[Task], *, spec_id: str, position: int = 0
+) -> None:
+    """Tasks of a build, in the order they were planned; the first has that position."""
+    for number, task in enumerate(planned, start=position):
         create(
             connection,
             "tasks",
             id=new_id("task"),
             spec_id=spec_id,
-            build_id=id,
+            build_id=build,
             key=task.id,
             phase=task.phase,
             action=str(task.action),
@@ -61,14 +69,13 @@ def create_build(
             validation={"command": task.check.command, "expected": task.check.expected},
             depends_on=list(task.depends_on),
             priority=task.priority,
-            position=position,
+            position=number,
             data={
                 "code_template": task.code_template,
                 "satisfies": list(task.satisfies),
                 "critical": task.critical,
             },
         )
-    tell(connection, id, "build.requested", by="person", repository=repository)
 
 
 def enter(connection: sa.Connection, id: str, state: State, *, plan: str | None = None, **data: Any) -> TaskRow:

@@ -10,12 +10,14 @@ import sqlalchemy as sa
 
 from touchline.engine.port import Engine
 from touchline.errors import BuildError
+from touchline.roles.build.added import take_in_added
 from touchline.roles.build.agreement import agreement_of, with_lessons
 from touchline.roles.build.building import QUEUE, WORKFLOW
 from touchline.roles.build.changes import create_build, run_again, update_build
 from touchline.roles.build.earlier import Finished, finished_elsewhere, note_anew, planned_now
 from touchline.roles.build.escalating import SKIP, fresh_start, resumed, take_answers
 from touchline.roles.build.rows import BuildRow, build_row, list_builds, tasks_of
+from touchline.roles.build.scheduling import decision_for
 from touchline.roles.build.settings import BuildSettings
 from touchline.roles.specification.keeping import SpecRow, read_files
 from touchline.roles.specification.lessons import load_lessons
@@ -85,17 +87,18 @@ def resume_build(
     engine: Engine, database: Database, id: str, *, retry: bool = True, settings: BuildSettings | None = None
 ) -> str:
     """Go on where it stopped; its id. With `retry`, tasks that failed or were blocked get a fresh start. `settings`
-    take the place of those it had, such as a higher limit. What people answered meanwhile is carried out first."""
+    take the place of those it had, such as a higher limit. What people answered meanwhile is carried out first, and
+    tasks that they added to tasks.md are taken in."""
     with database.writing() as connection:
         build = build_row(connection, id)
         if build.status == "complete":
             raise BuildError(f"The build {build.id} is complete.", then=f"apply {build.id}")
         if not build.ended:
             raise BuildError(f"The build {build.id} is {build.status}.", then=f"build follow {build.id}")
+        take_in_added(connection, build)
         changed = {} if settings is None else {"settings": settings.to_json(), "budget": settings.budget}
         taken = take_answers(connection, build.id)
-        if retry:
-            _fresh(connection, build.id, but=[task for task, then in taken.items() if then == SKIP])
+        _fresh(connection, build.id, retry=retry, but=[task for task, then in taken.items() if then == SKIP])
         run = run_again(connection, build.id, by="person", **changed)
     engine.start(WORKFLOW, [build.id], id=f"{build.id}/run-{run}", queue=QUEUE)
     return build.id
@@ -112,7 +115,9 @@ def go_on_answered(engine: Engine, database: Database, id: str) -> str:
     return build.id
 
 
-def _fresh(connection: sa.Connection, build: str, *, but: Sequence[str]) -> None:
+def _fresh(connection: sa.Connection, build: str, *, retry: bool, but: Sequence[str]) -> None:
+    """What stopped the build and was no attempt of its task is always put back: its reason may be gone."""
     for row in tasks_of(connection, build):
-        if row.task.status in ("failed", "blocked", "skipped") and row.id not in but:
+        ended = row.task.status in ("failed", "blocked", "skipped") and row.id not in but
+        if ended and (retry or (row.undecided and decision_for(row, may_install=False).then == "stop_build")):
             fresh_start(connection, row.id, why="resumed")

@@ -15,7 +15,8 @@ from touchline.roles.build.leasing import let_go
 from touchline.roles.build.rows import build_row, task_row, tasks_of
 from touchline.roles.build.site import site_at, workshop_of
 from touchline.roles.build.states import State
-from touchline.roles.build.stopping import StopReason
+from touchline.roles.build.stopping import Halt, Progress, StopReason, why_stop
+from touchline.roles.build.working_time import WorkingTime
 from touchline.roles.validation.results import Outcome
 from touchline.roles.validation.running import validate
 from touchline.sessions.records import ENDED
@@ -23,10 +24,12 @@ from touchline.sessions.room import Room
 from touchline.sessions.stopping import stop_session
 from touchline.store.columns import now
 from touchline.store.statuses import move
-from touchline.store.tables import sessions
+from touchline.store.tables import sessions, specs
 
 STOP_SECONDS = 60.0
 """How long the end of what runs is waited for; the kill ladder of a turn needs seconds."""
+_LINES, _LINE = 8, 200
+"""How much of a failed check's output is told: its last lines, and of each so many characters."""
 _FAILED = frozenset({StopReason.TOO_MANY_FAILED, StopReason.CRITICAL_FAILED, StopReason.ENVIRONMENT, StopReason.LOST})
 
 
@@ -78,14 +81,28 @@ def put_back(connection: sa.Connection, id: str) -> None:
 
 
 def validate_whole(room: Room, id: str, must_stop: Callable[[], bool]) -> dict[str, Any]:
-    """The last word: the repository's own checks on the branch as a whole."""
+    """The last word: the repository's own checks on the branch as a whole. `{"halt": ...}` when a person stopped the
+    build meanwhile, or its time was over: then nothing is known about the whole."""
     with room.database.reading() as connection:
         build = build_row(connection, id)
     shop = workshop_of(build, room)
     head = shop.head()
+    worked, began = WorkingTime(room.database).seconds(build, ()), time.monotonic()
+    halt: Halt | None = None
+
+    def unwanted() -> bool:
+        nonlocal halt
+        with room.database.reading() as connection:
+            stop = build_row(connection, id).wanted == "stop"  # a pause lets what runs come to its end
+        progress = Progress(tasks=(), seconds=worked + time.monotonic() - began, stop_requested=stop)
+        halt = why_stop(progress, max_seconds=build.settings.max_seconds)
+        return halt is not None or must_stop()
+
     with shop.trying(head, f"whole-{head[:12]}") as folder:
-        site = site_at(build, room, folder, must_stop=must_stop)
+        site = site_at(build, room, folder, must_stop=unwanted)
         found = validate(build.settings.validation, site, given=build.settings.commands)
+    if halt is not None:
+        return {"halt": halt.to_json()}
     shutil.rmtree(shop.scratch, ignore_errors=True)
     return {**found.to_json(), "head": head}
 
@@ -118,13 +135,17 @@ def ended(connection: sa.Connection, id: str, shown: Mapping[str, Any]) -> str:
     outcome = Outcome(shown["outcome"])
     good = whole and outcome in (Outcome.PASSED, Outcome.UNVERIFIED)
     why = _REASONS[outcome] if whole else "tasks_open"
+    detail = _words(shown, counts, len(rows))
+    if why == "validation_failed":
+        path = connection.execute(sa.select(specs.c.tasks_path).where(specs.c.id == build.spec_id)).scalar()
+        detail += f"\nMend it by a further task in {path}, then resume the build; or apply it, and mend it yourself."
     seconds = (now() - build.started_at).total_seconds() if build.started_at else 0.0
     move_build(
         connection,
         id,
         "complete" if good else "failed",
         reason=why,
-        detail=_words(shown, counts, len(rows)),
+        detail=detail,
         result={**build.result, "validation": dict(shown), **counts},
         head_commit=shown["head"],
         ended_at=now(),
@@ -136,7 +157,12 @@ def ended(connection: sa.Connection, id: str, shown: Mapping[str, Any]) -> str:
 
 def _words(shown: Mapping[str, Any], counts: Mapping[str, int], total: int) -> str:
     text = f"{counts['complete']} of {total} tasks complete. Validation ({shown['level']}): {shown['outcome']}."
-    return text + (f" Not there: {', '.join(shown['absent'])}." if shown["absent"] else "")
+    text += f" Not there: {', '.join(shown['absent'])}." if shown["absent"] else ""
+    for each in shown["results"]:
+        if each["outcome"] in (Outcome.FAILED, Outcome.ERROR):
+            last = [line.rstrip()[:_LINE] for line in each["tail"].splitlines() if line.strip()][-_LINES:]
+            text += "\n".join([f"\n{each['name']} ({each['command']}): {each['why']}", *(f"  {line}" for line in last)])
+    return text
 
 
 def _open_sessions(room: Room, task: str) -> list[str]:

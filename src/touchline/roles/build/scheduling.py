@@ -54,8 +54,7 @@ class Next:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as the workflow keeps them."""
-        halt = None if self.halt is None else {**asdict(self.halt), "reason": str(self.halt.reason)}
-        return {**asdict(self), "halt": halt}
+        return {**asdict(self), "halt": None if self.halt is None else self.halt.to_json()}
 
 
 def wait_for_work(

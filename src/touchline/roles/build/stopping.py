@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from touchline.roles.specification.task import Task
 
@@ -58,6 +59,10 @@ class Halt:
     detail: str
     waiting: tuple[str, ...] = ()
     """Ids of the tasks that a person must decide about, when it ends for those."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, as the workflow keeps them."""
+        return {**asdict(self), "reason": str(self.reason)}
 
 
 def why_stop(
