@@ -2,9 +2,9 @@
 
 Kept in the task's `data`: `number` (its runs), `sessions` (state -> ids), `head` and `base` of the newest work, `tree`
 (what was checked), `checks`, `reviews`, `commit`, `failures` (what went wrong before), `ended`, `rebase`, `session_run`
-(the run that its sessions began in) and `spent` (the last of these that was counted as an attempt), `advice` (a person's
-words) and `heard` (whether work came of them). The states stand in `states`, the rules about failures in `failures`;
-here they are only carried out. Between two steps nothing is looked at but what the last step returned.
+(the run that its sessions began in) and `spent` (the last of these that was counted as an attempt), `advice` (a
+person's words) and `heard` (whether work came of them). The states stand in `states`, the rules about failures in
+`failures`; here they are only carried out. Between two steps nothing is looked at but what the last step returned.
 """
 
 from __future__ import annotations
