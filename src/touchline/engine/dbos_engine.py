@@ -260,6 +260,7 @@ def told() -> Iterator[None]:
     """The engine's errors, in our words."""
     from dbos import error as dbos_error
     from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.exc import TimeoutError as NoneLeft
 
     try:
         yield
@@ -269,6 +270,10 @@ def told() -> Iterator[None]:
         kind = EngineAway if is_away(error) else EngineError
         raise kind(
             f"The engine's database does not answer as it should: {error.orig}", hint="touchline doctor says more."
+        ) from error
+    except NoneLeft as error:
+        raise EngineError(
+            f"No connection to the engine's database became free: {error}", hint="Too much is done at once; try again."
         ) from error
     except builtins.TypeError as error:
         raise EngineError(f"The engine keeps JSON values only: {error}") from error

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from touchline.store.database import make_private, patience, sqlite_address
+from touchline.store.database import make_private, sqlite_address
 from touchline.store.locks import process_lock
 from touchline.store.place import Place
+from touchline.store.server import server_pool
 
 if TYPE_CHECKING:
     from dbos import DBOSConfig
@@ -34,7 +35,6 @@ POLL_SECONDS = 0.5
 BUSY_SECONDS = 30
 IDLE_SECONDS = 60
 """How long a transaction on PostgreSQL may do nothing, unless the address or the server says otherwise."""
-_IDLE = "idle_in_transaction_session_timeout"
 
 
 def connect(place: Place, *, for_tables: bool = False) -> sa.Engine:
@@ -44,7 +44,7 @@ def connect(place: Place, *, for_tables: bool = False) -> sa.Engine:
     would leave half of the engine's tables, and it could never open that file again.
     """
     if place.path is None:
-        return _server_pool(place.engine_url)
+        return server_pool(place.engine_url, size=10, more=20, idle_seconds=IDLE_SECONDS)
     engine = sa.create_engine(
         sqlite_address(place.engine_url),
         pool_size=10,
@@ -69,21 +69,6 @@ def connect(place: Place, *, for_tables: bool = False) -> sa.Engine:
         @event.listens_for(engine, "begin")
         def _(connection: sa.Connection) -> None:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _server_pool(url: str) -> sa.Engine:
-    engine = sa.create_engine(url, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=patience(url))
-
-    @event.listens_for(engine, "connect")
-    def _(connection: Any, _record: object) -> None:
-        # A client that froze inside a transaction must not hold its locks for ever. Not said in the connection's
-        # options: those of the address, or of PGOPTIONS, would be lost.
-        connection.execute(
-            f"select set_config('{_IDLE}', '{IDLE_SECONDS}s', false) where current_setting('{_IDLE}') = '0'"
-        )
-        connection.commit()
 
     return engine
 

@@ -19,15 +19,16 @@ from sqlalchemy import event, exc
 
 from touchline.errors import DatabaseUnreachable, StoreError
 from touchline.store.driver_errors import explained as explained
-from touchline.store.driver_errors import is_explained
+from touchline.store.driver_errors import is_explained, none_left
 from touchline.store.filesystem import refuse_network
 from touchline.store.place import normalised
+from touchline.store.server import patience, server_pool
 
 Purpose = Literal["user", "test"]
 BUSY_SECONDS = 30
 """How long a writer waits for another before it gives up with a clear error."""
-LOOK_SECONDS = 10
-"""How long a server that does not answer is waited for."""
+_SIZE, _MORE = 10, 90
+"""Connections to a SQLite file that are kept, and how many more there may be for a while: one per thread at work."""
 
 
 class Database:
@@ -69,6 +70,8 @@ class Database:
             if is_explained(error):
                 raise explained(error, self.url, self.busy_seconds) from error
             raise
+        except exc.TimeoutError as error:
+            raise none_left(self.url) from error
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -98,8 +101,15 @@ def _kept(connection: sa.Connection) -> Iterator[None]:
 
 def _engine(url: str, busy_seconds: float) -> sa.Engine:
     if not url.startswith("sqlite"):
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=patience(url))
-    engine = sa.create_engine(sqlite_address(url), connect_args={"timeout": busy_seconds, "check_same_thread": False})
+        # What a frozen client held is free again before those who wait for it give up.
+        return server_pool(url, size=10, more=10, idle_seconds=busy_seconds, wait_seconds=2 * busy_seconds)
+    engine = sa.create_engine(
+        sqlite_address(url),
+        pool_size=_SIZE,
+        max_overflow=_MORE,
+        pool_timeout=busy_seconds,
+        connect_args={"timeout": busy_seconds, "check_same_thread": False},
+    )
 
     @event.listens_for(engine, "connect")
     def _(connection: Any, _record: object) -> None:
@@ -132,11 +142,6 @@ def _looking_engine(url: str) -> sa.Engine:
         return connection
 
     return sa.create_engine(sqlite_address(url), creator=connect)
-
-
-def patience(url: str) -> dict[str, int]:
-    """Without a limit a host that drops packets is waited for over two minutes. The address may set its own."""
-    return {} if "connect_timeout=" in url else {"connect_timeout": LOOK_SECONDS}
 
 
 def sqlite_address(url: str) -> sa.URL:

@@ -137,6 +137,14 @@ def is_away(error: exc.DBAPIError) -> bool:
     return is_explained(error) and isinstance(explained(error, ""), ServerAway)
 
 
+def none_left(url: str) -> StoreError:
+    """All connections that this process may have are in use."""
+    return StoreError(
+        f"All connections of this process to {Place(url=url, origin='given')} are in use; nothing was written.",
+        hint="Too much is done at once, or another program holds the database. Wait for it, then try again.",
+    )
+
+
 def is_explained(error: exc.DBAPIError) -> bool:
     """Is it about the database as such? Broken constraints and wrong statements are not; they stay what they are."""
     if isinstance(error, exc.OperationalError):

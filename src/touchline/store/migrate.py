@@ -139,7 +139,9 @@ def _alone(database: Database) -> Iterator[None]:
         with process_lock(Path(database.url.removeprefix("sqlite:///")).with_suffix(".lock")):
             yield
         return
-    with database.engine.connect() as connection:
+    with database.explaining(), database.engine.connect() as connection:
+        # Outside of a transaction: one that does nothing while another connection migrates would be ended.
+        connection.execution_options(isolation_level="AUTOCOMMIT")
         connection.execute(sa.text("select pg_advisory_lock(:n)"), {"n": _LOCK})
         try:
             yield
