@@ -11,6 +11,8 @@
     ├── StoreError              the database cannot be used
     │   ├── DatabaseUnreachable     its address is wrong, or nothing answers there
     │   │   └── ServerAway              nothing answers now; it may come back
+    │   │       └── ServerDown              its host says that it does not run: nobody can reach it
+    │   ├── DiskFull                there is no space; nothing was written
     │   ├── SchemaError             it is newer than this program, or not Touchline's
     │   ├── StatusError             a record may not go from this status to that one
     │   └── EventError              an event does not fit its type or version
@@ -92,6 +94,14 @@ class DatabaseUnreachable(StoreError):
 
 class ServerAway(DatabaseUnreachable):
     """Nothing answers at the database's address now, or it broke off; waiting may help."""
+
+
+class ServerDown(ServerAway):
+    """The host answers, and no server listens there, or it is just starting or stopping: it is away for everybody."""
+
+
+class DiskFull(StoreError):
+    """The disk of the database is full; nothing was written. Work can go on when there is space."""
 
 
 class SchemaError(StoreError):

@@ -15,6 +15,8 @@ import sqlalchemy as sa
 from touchline.engine.port import Flow
 from touchline.engine.workbook import Workbook
 from touchline.engine.worker import leave, run_worker
+from touchline.errors import StoreError
+from touchline.processes.children import run_process
 from touchline.store import statuses
 from touchline.store.place import Place
 
@@ -28,7 +30,7 @@ def book() -> Workbook:
 
     @made.workflow("job", queue="jobs", beginnings=10_000)
     def job(flow: Flow, number: int) -> int:
-        flow.step("think", time.sleep, random.uniform(0.05, 0.3))
+        flow.step("think", think, flow, random.uniform(0.05, 0.3))
         count = flow.transaction("effect", effect, number)
         flow.step("afterwards", time.sleep, 0.01)
         return count
@@ -39,11 +41,25 @@ def book() -> Workbook:
         flow.step("long", wait_for_file, path)
         return flow.transaction("effect", effect, number)
 
+    @made.workflow("agent", queue="jobs")
+    def agent(flow: Flow, path: str) -> int:
+        """Runs a program that would run for ever, and leaves its number in a file."""
+        command = ["sh", "-c", f"echo $$ >> {path}; exec sleep 600"]
+        records = Path(path).parent / "children"
+        return flow.step("run", lambda: run_process(command, records=records, must_stop=flow.must_stop).exit_code)
+
     @made.workflow("pulse", queue="jobs")
     def pulse(flow: Flow, path: str) -> int:
         return flow.step("long", wait_for_file, path, True)
 
     return made
+
+
+def think(flow: Flow, seconds: float) -> None:
+    """As a step does that waits for a program: it asks meanwhile whether to give up."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not flow.must_stop():
+        time.sleep(0.02)
 
 
 def note(path: str, word: str) -> None:
@@ -70,8 +86,19 @@ def work(
     grace: float = 5,
     dead: str = "",
     linger: float = 0,
+    broken: str = "",
 ) -> int:
-    """A worker, until SIGTERM. How it ended is written to the file `end`; then it takes its time to leave."""
+    """A worker, until SIGTERM. How it ended is written to the file `end`; then it takes its time to leave.
+
+    `broken`: a file; once it is there, putting things in order at the start fails."""
+
+    def ready() -> None:
+        until = time.monotonic() + 60
+        while broken and time.monotonic() < until:
+            if Path(broken).exists():
+                raise StoreError("The server broke off.")
+            time.sleep(0.02)
+
     done = run_worker(
         Place(url=url, origin="given"),
         slots=slots,
@@ -82,6 +109,7 @@ def work(
         poll=0.05,
         grace=grace,
         purpose="test",
+        ready=ready,
         when_dead=lambda executor: note(dead, executor) if dead else None,
     )
     if end:

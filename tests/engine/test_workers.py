@@ -218,6 +218,25 @@ def test_a_stopped_worker_hands_back_what_it_cannot_finish(
     assert executors(url) == []
 
 
+def test_a_worker_that_fails_at_its_start_hands_over_what_it_has_begun(
+    url: str, engine: Engine, crew: Crew, tmp_path: Path
+) -> None:
+    path, end, broken = tmp_path / "steps", tmp_path / "end", tmp_path / "broken"
+    first = crew.add(url=url, end=str(end), broken=str(broken))
+    engine.start("slow", [1, str(path)], id="slow")
+    wait_until(lambda: len(words(path)) == 2)
+    heir = crew.add(url=url, ttl=20)  # so long that only a hand-over can be in time
+    wait_until(lambda: len(executors(url)) == 2)
+    broken.touch()
+    wait_until(lambda: crew.zygote.poll(first) is not None, 10)
+    crew.pids.remove(first)
+    assert end.read_text() == "failed 1"
+    wait_until(lambda: len(words(path)) == 3, 10)
+    assert words(path)[-1] == f"long {heir}"
+    path.with_name("steps.go").touch()
+    assert engine.result("slow", 20) == 1
+
+
 def test_nobody_goes_on_with_work_that_still_runs_in_a_worker_that_is_leaving(
     url: str, engine: Engine, crew: Crew, tmp_path: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from tests.postgres import PostgresServer
+from tests.store.small_disk import fill, mounted
 
 from touchline.coordination.leases import Granted, acquire, all_leases
 from touchline.errors import StoreError
@@ -22,37 +22,10 @@ from touchline.store.events import NewEvent, last_seq, read
 from touchline.store.migrate import open_database
 
 
-@contextmanager
-def mounted(folder: Path, size: str) -> Iterator[Path]:
-    """A file system of a few megabytes, in memory."""
-    folder.mkdir()
-    options = ["-o", f"size={size},mode=0755"]
-    done = subprocess.run(["mount", "-t", "tmpfs", *options, "tmpfs", str(folder)], capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip("a small disk cannot be mounted here; the page limit below tests the same on SQLite")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     with mounted(tmp_path / "small", "3m") as folder:
         yield folder
-
-
-def fill(folder: Path) -> Path:
-    """Take all the space there is."""
-    filler = folder / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (65_536, 4_096, 512):
-            try:
-                while file.write(b"x" * size) == size:
-                    pass
-            except OSError:
-                continue
-    return filler
 
 
 def write(database: Database, number: int) -> None:

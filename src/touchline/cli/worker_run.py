@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from touchline.cli.exits import Exit
 from touchline.cli.log_file import LogHandler, log_file
+from touchline.cli.place import hint_of
 from touchline.cli.terminal import say
-from touchline.errors import InputError, ServerAway, StoreError
+from touchline.errors import InputError, ServerAway, StoreError, TouchlineError
 
 if TYPE_CHECKING:
     from touchline.store.database import Database, Purpose
@@ -64,10 +66,20 @@ def run(place: Place, *, slots: int | None, name: str, wait: float, purpose: Pur
     if end.unfinished:
         say(f"Not finished: {end.unfinished}. The next worker goes on with them.")
     if end.reason == "fenced":
-        say("The others took this worker for dead and went on with its work. Start it anew.")
+        say("This worker was silent for so long that the others took over its work, or may have. Start it anew.")
         leave(end, Exit.FOUND)
+    if end.error is not None:
+        leave(end, _told(end.error))
     say(f"Worker {name} has ended.")
     leave(end, Exit.DONE)
+
+
+def _told(error: Exception) -> Exit:
+    if isinstance(error, TouchlineError):
+        say(f"touchline: {error.message}\n{hint_of(error)}".rstrip())
+        return Exit.USAGE
+    traceback.print_exception(error)
+    return Exit.UNEXPECTED
 
 
 def _ready(place: Place, database: Database, began: Callable[[], None]) -> None:
@@ -134,7 +146,6 @@ def _beat(database: Database, name: str, ended: threading.Event) -> None:
 
     from touchline.coordination.heartbeats import beat, stop
     from touchline.coordination.leases import expire
-    from touchline.errors import TouchlineError
     from touchline.sessions.delivering import send_results
 
     _warn_of_namesake(database, name)

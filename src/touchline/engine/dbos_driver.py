@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
 
+from touchline.engine.asking import Asking
 from touchline.engine.dbos_engine import DbosClient, make_tables, told
-from touchline.engine.dbos_polls import Glance, look_first
+from touchline.engine.dbos_polls import BOOKED, Glance, look_first
 from touchline.engine.dbos_settings import POLL_SECONDS, SCHEMA, configuration, engine_file, launching, silence
 from touchline.engine.workbook import DEFAULT_QUEUE, Workbook
 from touchline.errors import EngineError
@@ -29,6 +31,7 @@ class DbosDriver(DbosClient):
         executor: str,
         slots: dict[str, int] | None = None,
         poll: float = POLL_SECONDS,
+        fenced: Callable[[], bool] = lambda: False,
     ) -> None:
         silence()
         from dbos import DBOS
@@ -43,17 +46,20 @@ class DbosDriver(DbosClient):
             *map(sa.column, ("workflow_uuid", "status", "executor_id")),
             schema=SCHEMA if place.path is None else None,
         )
+        self.fenced = fenced
         self._runner = sa.select(jobs.c.executor_id).where(
             jobs.c.workflow_uuid == sa.bindparam("id"), jobs.c.status == "PENDING"
         )
+        self._booked = sa.select(jobs.c.workflow_uuid).where(
+            jobs.c.status == "PENDING", jobs.c.executor_id == executor
+        )
+        self._asking = Asking()
         self._dbos = DBOS
         self._running = Running()
         self._glance: Glance | None = None
         self._instance = instance = DBOS(config=configuration(pool, executor, poll))
         try:
-            by_clock = register(
-                workbook, lambda id: DbosFlow(id, self, database, executor, self.runner_of), self._running
-            )
+            by_clock = register(workbook, lambda id: DbosFlow(id, self, database), self._running)
             with launching(place), told():
                 make_tables(place)
                 DBOS.launch()
@@ -90,10 +96,13 @@ class DbosDriver(DbosClient):
         """
         return len(self._dbos._recover_pending_workflows([executor]))
 
-    def runner_of(self, id: str) -> str | None:
-        """The executor that a job is running in; None when it is not running. Asked often, so not by `status`, which
-        reads all there is about a job."""
-        with told(), self._pool.connect() as connection:
+    def is_others(self, id: str) -> bool:
+        """Whether a job that runs here was cancelled, or runs in another process by now. No, as long as that is not
+        known: a server that is away comes back. Asked often, so not by `status`, which reads all there is of a job."""
+        return bool(self._asking.ask(lambda: self._runner_of(id) != self.executor, otherwise=False))
+
+    def _runner_of(self, id: str) -> str | None:
+        with self._pool.connect() as connection:
             return connection.execute(self._runner, {"id": id}).scalar()
 
     def executors_at_work(self) -> set[str]:
@@ -104,20 +113,22 @@ class DbosDriver(DbosClient):
 
     def strays(self) -> set[str]:
         """Jobs booked on this process that it is not running."""
-        with told():
-            found = self._client.list_workflows(
-                status="PENDING", executor_id=self.executor, load_input=False, load_output=False
-            )
-        return {each.workflow_id for each in found} - set(self._instance._active_workflows_set.activeList())
+        if self._glance is not None and not self._glance.sees(BOOKED, self.executor):
+            return set()
+        with told(), self._pool.connect() as connection:
+            found = set(connection.execute(self._booked).scalars())
+        return found - set(self._instance._active_workflows_set.activeList())
 
     def requeue(self, job: str) -> bool:
         """Put a stray job back into its queue; False when it is no longer this process's."""
-        return self._instance._sys_db.reenqueue_for_recovery(job, [self.executor], DEFAULT_QUEUE)
+        with told():
+            return self._instance._sys_db.reenqueue_for_recovery(job, [self.executor], DEFAULT_QUEUE)
 
     def close(self, *, grace: float = 0.0) -> int:
         self._dbos.destroy(destroy_registry=True, workflow_completion_timeout_sec=int(grace + 0.5))
         if self._glance is not None:
             self._glance.close()
+        self._asking.close()
         left = self.busy
         if not left:
             super().close()

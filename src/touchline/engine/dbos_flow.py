@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
 from dbos import DBOS
@@ -15,7 +16,7 @@ from dbos import DBOS
 from touchline.engine.dbos_engine import ANSWER
 from touchline.engine.port import Engine, Flow
 from touchline.engine.workbook import Workbook, Workflow
-from touchline.errors import DatabaseUnreachable, EngineError
+from touchline.errors import DatabaseUnreachable, DiskFull, EngineError
 from touchline.store.columns import now
 from touchline.store.database import Database
 from touchline.store.fault_points import fault_point
@@ -27,22 +28,35 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AWAY_SECONDS = 300.0
-"""How long a transaction waits for a database that went away."""
+"""How long a transaction waits for a database that went away, or for space on its disk."""
 TICK = "tick:"
 """Before the name of a workflow, in the form that the clock calls."""
+
+
+class Fenced(BaseException):
+    """This process may no longer be the one that runs the job: what it did last is not recorded, by whoever runs it.
+
+    No `Exception`, because DBOS would record that as the end of the step, and of the job."""
+
+
+class Driving(Engine, Protocol):
+    """What a running workflow needs to know of the process it runs in."""
+
+    @property
+    def executor(self) -> str: ...
+    def fenced(self) -> bool: ...
+    def is_others(self, id: str) -> bool: ...
 
 
 class DbosFlow:
     """`Flow` of one execution."""
 
-    def __init__(
-        self, id: str, engine: Engine, database: Database, executor: str, runner_of: Callable[[str], str | None]
-    ) -> None:
+    def __init__(self, id: str, engine: Driving, database: Database) -> None:
         self.id = id
-        self.engine = engine
+        self.engine: Engine = engine
+        self._driving = engine
         self._database = database
-        self._runner_of = runner_of
-        self.executor = executor
+        self.executor = engine.executor
 
     def step(self, name: str, work: Callable[..., Any], *args: Any, tries: int = 1) -> Any:
         options: StepOptions = {"name": name}
@@ -54,19 +68,32 @@ class DbosFlow:
             options["preemptible"] = True
 
             async def body() -> Any:
-                done = await work(*args)
+                with self._ours():
+                    done = await work(*args)
                 fault_point("step.done")
                 return done
         else:
 
             def body() -> Any:
-                done = work(*args)
+                with self._ours():
+                    done = work(*args)
                 fault_point("step.done")
                 return done
 
         result = DBOS.run_step(options, body)
         fault_point("step.recorded")
         return result
+
+    @contextmanager
+    def _ours(self) -> Iterator[None]:
+        """Nothing is begun, and neither a result nor an error counts, while this process may be taken for dead."""
+        if self._driving.fenced():
+            raise Fenced(self.id)
+        try:
+            yield
+        finally:
+            if self._driving.fenced():
+                raise Fenced(self.id)
 
     def transaction(self, name: str, work: Callable[..., T], *args: Any) -> T:
         return cast(T, self.step(name, self._once, work, args))
@@ -85,7 +112,7 @@ class DbosFlow:
                 if found is None:
                     raise
                 return cast(T, found["result"])
-            except DatabaseUnreachable:
+            except (DatabaseUnreachable, DiskFull):
                 # Whether the commit arrived before the connection was lost, the kept result says.
                 if time.monotonic() > deadline:
                     raise
@@ -119,7 +146,7 @@ class DbosFlow:
         return DBOS.patch(name)
 
     def must_stop(self) -> bool:
-        return self._runner_of(self.id) != self.executor
+        return self._driving.fenced() or self._driving.is_others(self.id)
 
 
 def _kept(connection: sa.Connection, key: str) -> Any:

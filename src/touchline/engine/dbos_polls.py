@@ -18,6 +18,9 @@ _QUEUED = (
     "SELECT 1 FROM workflow_status WHERE status IN ('ENQUEUED', 'PENDING') AND status = 'ENQUEUED' AND queue_name = ?"
 )
 _DUE = "SELECT 1 FROM workflow_status WHERE status = 'DELAYED' AND delay_until_epoch_ms <= ?"
+BOOKED = (
+    "SELECT 1 FROM workflow_status WHERE status IN ('ENQUEUED', 'PENDING') AND status = 'PENDING' AND executor_id = ?"
+)
 _OVERDUE = (
     "SELECT 1 FROM workflow_status WHERE status IN ('ENQUEUED', 'PENDING', 'DELAYED')"
     " AND workflow_deadline_epoch_ms IS NOT NULL AND workflow_deadline_epoch_ms <= ?"

@@ -21,6 +21,8 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from touchline.engine.port import WhenDead
+from touchline.engine.strays import Booked, Strays
+from touchline.errors import ServerDown
 from touchline.store.clock import time_of
 from touchline.store.database import Database
 from touchline.store.fault_points import fault_point
@@ -136,13 +138,11 @@ def _same(dead: Dead) -> tuple[sa.ColumnElement[bool], ...]:
     return row.component == _PREFIX + dead.executor, row.status == dead.status, row.beat_at == dead.beat_at
 
 
-class Work(Protocol):
+class Work(Booked, Protocol):
     """What the watch can do about work, whoever runs it."""
 
     def recover(self, executor: str) -> int: ...
     def executors_at_work(self) -> set[str]: ...
-    def strays(self) -> set[str]: ...
-    def requeue(self, job: str) -> bool: ...
 
 
 class Watch:
@@ -158,18 +158,25 @@ class Watch:
         beat_seconds: float = BEAT_SECONDS,
         ttl_seconds: float = TTL_SECONDS,
     ) -> None:
-        self.fenced = threading.Event()
-        """Set when the others took this executor for dead. It must stop."""
+        self._taken = threading.Event()
+        """Set when the others took this executor for dead."""
+        self._heard_at = time.monotonic()
+        """When the last beat that was acknowledged had been sent: whoever judges us counts from later."""
         self._database = database
         self._executor = executor
         self._work, self._when_dead = work, when_dead
-        self._strays: set[str] = set()
-        self._strays_at = time.monotonic()
+        self._strays = Strays(work, executor, ttl_seconds)
         self._beat, self._ttl = beat_seconds, ttl_seconds
         self._stop = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="touchline-heartbeat", daemon=True)
         self._steady_since: float | None = None
+
+    @property
+    def fenced(self) -> bool:
+        """Whether the others took this executor for dead, or may have, since no beat was acknowledged for so long. It
+        must stop. Decided here and now: the thread that beats may be waiting for an answer that never comes."""
+        return self._taken.is_set() or time.monotonic() - self._heard_at > self._ttl
 
     def start(self) -> None:
         self._thread.start()
@@ -180,25 +187,30 @@ class Watch:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(timeout=self._beat + 5)
+        self._thread.join(timeout=0.0 if self.fenced else self._beat + 5)
 
     def _run(self) -> None:
-        while not self._stop.is_set() and not self.fenced.is_set():
+        while not self._stop.is_set() and not self._taken.is_set():
             try:
                 self._turn()
             except Exception as error:
                 # Mostly the database is away; whatever it is, this thread must not die, or the others would take over
                 # while we go on. While it lasts nobody can beat: what it says afterwards is old for everybody.
                 self._steady_since = None
+                if isinstance(error, ServerDown):
+                    # It does not run: nobody can take over now. Only silence may mean that we alone are cut off.
+                    self._heard_at = time.monotonic()
                 _LOG.warning("heartbeat of %s: %s", self._executor, error)
             self._stop.wait(self._beat)
 
     def _turn(self) -> None:
+        sent = time.monotonic()
         with self._database.writing() as connection:
             alive = beat(connection, self._executor)
         if not alive:
-            self.fenced.set()
+            self._taken.set()
             return
+        self._heard_at = sent
         if self._closing.is_set():
             return
         moment = time.monotonic()
@@ -209,7 +221,7 @@ class Watch:
         steady = moment - self._steady_since >= self._ttl
         self.take_over(self._ttl if steady else _LEFT)
         if steady:
-            self._gather_strays()
+            self._strays.gather()
 
     def take_over(self, ttl: float) -> int:
         """Go on with the work of those who were silent for so many seconds; how many executors."""
@@ -234,17 +246,3 @@ class Watch:
         with self._database.writing() as connection:
             enlist(connection, at_work)
         return count
-
-    def _gather_strays(self) -> None:
-        """Work booked on this process that it does not run goes back into its queue.
-
-        It happens when the connection is lost just as jobs were taken. Twice seen, a life-time apart: sure enough."""
-        moment = time.monotonic()
-        if moment - self._strays_at < self._ttl:
-            return
-        self._strays_at = moment
-        found = self._work.strays()
-        for job in sorted(found & self._strays):
-            if self._work.requeue(job):
-                _LOG.warning("job %s was booked on %s and not run; it is queued again", job, self._executor)
-        self._strays = found

@@ -6,6 +6,7 @@ Others connect: they can start, inspect, cancel and answer, and never touch what
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +14,15 @@ from pathlib import Path
 from touchline.engine.dbos_settings import LOCAL, POLL_SECONDS, connect, launching, silence
 from touchline.engine.executors import BEAT_SECONDS, TTL_SECONDS, Watch, announce, leave, new_executor
 from touchline.engine.port import Engine, WhenDead
+from touchline.engine.strays import StrayWatch
 from touchline.engine.workbook import BOOK, Workbook
 from touchline.errors import EngineError
 from touchline.store.database import Database
 from touchline.store.locks import HeldLock
 from touchline.store.place import Place
+
+CUT_OFF_SECONDS = 5.0
+"""How long the end of a process that is cut off may take."""
 
 
 def connect_engine(place: Place, workbook: Workbook = BOOK) -> Engine:
@@ -77,6 +82,7 @@ class Station:
         self._left: int | None = None
         self.executor = LOCAL if place.path is not None else new_executor()
         self.watch: Watch | None = None
+        self._strays: StrayWatch | None = None
         if place.path is None:
             # The row comes first: work booked on a name without one would belong to nobody.
             with database.writing() as connection:
@@ -92,6 +98,7 @@ class Station:
             executor=self.executor,
             slots=dict(slots or {}),
             poll=poll,
+            fenced=lambda: self.fenced,
         )
         if place.path is None:
             self.watch = Watch(
@@ -103,21 +110,33 @@ class Station:
                 ttl_seconds=ttl,
             )
             self.watch.start()
+        else:
+            self._strays = StrayWatch(self.engine, self.executor)
 
     @property
     def fenced(self) -> bool:
-        """Whether the others took this process for dead. What it runs is theirs now."""
-        return self.watch is not None and self.watch.fenced.is_set()
+        """Whether the others took this process for dead, or may have. What it runs is theirs now."""
+        return self.watch is not None and self.watch.fenced
 
     def close(self, *, grace: float = 0.0) -> int:
         """Stop; how many workflows are still running. They stay this process's own: call `hand_over`, then end it."""
         if self._left is None:
             if self.watch is not None:
                 self.watch.only_beat()
-            self._left = self.engine.close(grace=grace)
+            if self._strays is not None:
+                self._strays.stop()
+            self._left = self._close_cut_off() if self.fenced else self.engine.close(grace=grace)
             if not self._left:
                 self.hand_over()
         return self._left
+
+    def _close_cut_off(self) -> int:
+        """Close without the database's help: a server that does not answer is not waited for."""
+        left: list[int] = []
+        closing = threading.Thread(target=lambda: left.append(self.engine.close()), daemon=True)
+        closing.start()
+        closing.join(CUT_OFF_SECONDS)
+        return left[0] if left else max(1, self.engine.busy)
 
     def hand_over(self) -> None:
         """Let the others go on with what was left, at once instead of when this process has been silent for long.

@@ -32,14 +32,16 @@ _LOG = logging.getLogger("touchline.engine")
 class WorkerEnd:
     """Why a worker ended."""
 
-    reason: Literal["stopped", "fenced"]
-    """`fenced`: it was silent for so long that the others took over its work; start it anew."""
+    reason: Literal["stopped", "fenced", "failed"]
+    """`fenced`: it was silent for so long that the others took over its work, or may have; start it anew.
+    `failed`: by `error`, with work left. (With none left, the error is raised.)"""
     unfinished: int
     """Workflows that are half-way, their threads perhaps still in a step: end the process, with `leave`."""
     leftovers: int
     """Processes of an earlier worker on this machine that had to be ended at the start."""
     hand_over: Callable[[], None]
     """Lets the others go on with what is unfinished. `leave` calls it, as the last thing."""
+    error: Exception | None = None
 
 
 def run_worker(
@@ -71,7 +73,16 @@ def run_worker(
             place, database, workbook, slots=slots, when_dead=when_dead, beat=beat, ttl=ttl, poll=poll
         ) as station,
     ):
-        ready()
+        try:
+            ready()
+        except Exception as error:
+            left = station.close()
+            if not left:
+                raise
+            # Raised, it would leave the threads that are in a step behind, and the interpreter would wait for them.
+            return WorkerEnd(
+                reason="failed", unfinished=left, leftovers=leftovers, hand_over=station.hand_over, error=error
+            )
         while not stop.wait(0.2) and not station.fenced:
             pass
         # A fenced worker has nothing to finish: its work is running elsewhere.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import exc
 
-from touchline.errors import DatabaseUnreachable, ServerAway, StoreError
+from touchline.errors import DatabaseUnreachable, DiskFull, ServerAway, ServerDown, StoreError
 from touchline.store.place import Place
 
 
@@ -25,7 +25,7 @@ class _Meaning(NamedTuple):
 _MEANINGS = (
     _Meaning(
         ("database or disk is full", "no space left", "53100"),
-        StoreError,
+        DiskFull,
         "The disk of {where} is full; nothing was written.",
         "Free some space and go on.",
     ),
@@ -102,15 +102,27 @@ _MEANINGS = (
         "Check the host's name in the address.",
     ),
     _Meaning(
-        ("connection refused", "timeout expired", "timed out", "network is unreachable", "no route to host"),
+        ("timeout expired", "timed out", "network is unreachable", "no route to host"),
         ServerAway,
         "Nothing answers at {where}.",
         "Check host and port, and that PostgreSQL runs there and listens.",
     ),
     _Meaning(
+        ("connection refused",),
+        ServerDown,
+        "Nothing answers at {where}.",
+        "Check host and port, and that PostgreSQL runs there and listens.",
+    ),
+    _Meaning(
+        ("the database system is", "57p03"),
+        ServerDown,
+        "{where} broke off; what was not committed is not written.",
+        "Start PostgreSQL again if it is down, then go on.",
+    ),
+    _Meaning(
         (
-            *("server closed the connection", "terminating connection", "connection is lost", "the database system is"),
-            *("the connection is closed", "connection already closed", "57p01", "57p02", "57p03", "08006", "08003"),
+            *("server closed the connection", "terminating connection", "connection is lost", "57p01", "57p02"),
+            *("the connection is closed", "connection already closed", "08006", "08003"),
         ),
         ServerAway,
         "{where} broke off; what was not committed is not written.",
