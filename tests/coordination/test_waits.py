@@ -11,7 +11,7 @@ from tests.coordination.noon import at
 from tests.coordination.test_leases import denied, granted, held
 
 from touchline.coordination import waits
-from touchline.coordination.leases import Denied, Granted, expire, release, withdraw
+from touchline.coordination.leases import Denied, Granted, acquire, expire, release, withdraw
 from touchline.coordination.waiting import wait_for
 from touchline.store.database import Database
 from touchline.store.events import read
@@ -96,6 +96,64 @@ def test_a_higher_priority_passes_somebody_who_was_woken(database: Database) -> 
     granted(database, "urgent", "a", priority=1, now=at(3))
     assert woken(database) == set()
     assert waiting(database) == {"bob": ("a",)}
+
+
+def test_who_wants_much_is_not_starved_by_those_who_want_little(database: Database) -> None:
+    """Of a and b one is always held by somebody who came later and wants it alone."""
+    granted(database, "s0", "a", now=at(0))
+    denied(database, "big", "a", "b", priority=9, now=at(0))
+    for second in range(1, 200):
+        small = acquire(database, holder=f"s{second}", resources=["b" if second % 2 else "a"], now=at(second))
+        release(database, holder=f"s{second - 1}", now=at(second))
+        big = acquire(database, holder="big", resources=["a", "b"], priority=9, now=at(second))
+        if isinstance(big, Granted):
+            break
+        if second < waits.PATIENT_SECONDS:
+            assert isinstance(small, Granted), "while it has not waited for long, nobody waits for it"
+    assert second <= waits.PATIENT_SECONDS + 2
+    # Who came later waited, is recorded as such, and is woken when it is over.
+    assert set(waiting(database)) == {f"s{second}"}
+    assert isinstance(small, Denied)
+    assert (small.holder, small.blockers[0].reason) == ("big", "kept")
+    release(database, holder="big", now=at(second + 1))
+    assert woken(database) == {f"s{second}"}
+
+
+def test_a_reservation_stops_nobody_who_holds_something_and_so_closes_no_ring(database: Database) -> None:
+    late = 2 * waits.PATIENT_SECONDS
+    granted(database, "ann", "a", now=at(0))
+    denied(database, "big", "a", "b", now=at(0))
+    denied(database, "big", "a", "b", now=at(late))
+    assert denied(database, "newcomer", "b", now=at(late)).holder == "big"
+    # Ann needs b, too, before she gives back a; newcomer, who has nothing, is not woken before big.
+    granted(database, "ann", "b", now=at(late + 1))
+    release(database, holder="ann", now=at(late + 2))
+    assert woken(database) == {"big"}
+    granted(database, "big", "a", "b", now=at(late + 3))
+
+
+def test_nothing_is_reserved_against_a_higher_priority_nor_for_one_who_no_longer_asks(database: Database) -> None:
+    late = 2 * waits.PATIENT_SECONDS
+    granted(database, "ann", "a", now=at(0))
+    denied(database, "gone", "a", "b", now=at(0))
+    granted(database, "one", "b", now=at(late))
+    release(database, holder="one", now=at(late))
+    denied(database, "gone", "a", "b", now=at(late + 1))
+    denied(database, "two", "b", now=at(late + 2))
+    granted(database, "urgent", "b", priority=1, now=at(late + 3))
+
+
+def test_two_who_want_much_and_hold_nothing_do_not_reserve_each_other_away(database: Database) -> None:
+    late = 2 * waits.PATIENT_SECONDS
+    granted(database, "ann", "a", now=at(0))
+    for who in ("first", "second"):
+        denied(database, who, "a", "b", now=at(1))
+        denied(database, who, "a", "b", now=at(late))
+    release(database, holder="ann", now=at(late + 1))
+    assert woken(database) == {"first"}
+    granted(database, "first", "a", "b", now=at(late + 2))
+    release(database, holder="first", now=at(late + 3))
+    granted(database, "second", "a", "b", now=at(late + 4))
 
 
 def test_expiry_wakes_too(database: Database) -> None:

@@ -25,7 +25,7 @@ class Blocker:
     until: datetime
     """When that ends, if nobody renews or releases it before."""
     reason: Literal["held", "kept"]
-    """Kept means: just freed, for a waiter whose turn it is."""
+    """Kept means: for a waiter whose turn it is, or that has waited for long for all it needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

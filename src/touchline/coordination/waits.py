@@ -3,6 +3,11 @@
 A denied request leaves one row per resource it wants, the free ones too: it needs all of them at once. Whoever could
 have everything now is woken, the highest priority first, then the longest wait; what the woken were freed for is kept
 for them for a moment, so that a newcomer cannot snatch it again and again. A wait whose waiter never asks again ends.
+
+Who wants much would never find all of it free at once while others come and go. So after a while a waiter reserves what
+is free of it: who comes after it waits, too. That binds only those who hold nothing. Who holds something may hold what
+the waiter waits for, and must be able to go on; and since nobody waits for one who holds nothing, a reservation cannot
+be part of a ring.
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ KEPT_SECONDS = 10
 """How long a freed resource is kept for the waiter it was freed for."""
 WAIT_SECONDS = 1800
 """How long a wait lives after its waiter last asked; a dead waiter must not stay in the wait graph."""
+PATIENT_SECONDS = 60
+"""How long one waits before what is free of it is reserved; and how lately one must have asked for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +39,8 @@ class Wait:
     """The higher goes first."""
     since: datetime
     """When it first asked for one of them."""
+    asked_at: datetime
+    """When it last asked."""
     woken_at: datetime | None = None
     """When it was told that everything is free."""
 
@@ -43,6 +52,11 @@ class Wait:
     def keeps(self, now: datetime) -> bool:
         """Is what it was woken for still kept for it?"""
         return self.woken_at is not None and now < self.woken_at + timedelta(seconds=KEPT_SECONDS)
+
+    def reserves(self, now: datetime) -> bool:
+        """Has it waited for so long that what is free is reserved for it? Not for one that no longer asks."""
+        patience = timedelta(seconds=PATIENT_SECONDS)
+        return now >= self.since + patience and now < self.asked_at + patience
 
 
 def all_waits(connection: sa.Connection) -> list[Wait]:
@@ -56,6 +70,7 @@ def all_waits(connection: sa.Connection) -> list[Wait]:
             resources=tuple(row.resource for row in own),
             priority=max(row.priority for row in own),
             since=min(row.since for row in own),
+            asked_at=max(row.expires_at for row in own) - timedelta(seconds=WAIT_SECONDS),
             woken_at=min((row.woken_at for row in own if row.woken_at), default=None),
         )
         for waiter, own in rows.items()
@@ -105,10 +120,13 @@ def wake(connection: sa.Connection, now: datetime) -> list[Wait]:
     wanted = {resource for wait in waiting for resource in wait.resources}
     taken = connection.execute(sa.select(leases.c.resource, leases.c.holder).where(leases.c.resource.in_(wanted)))
     held = {row.resource: row.holder for row in taken}
+    holders = _holders(connection)
     woken: list[Wait] = []
     kept: set[str] = set()
+    reserved: set[str] = set()
     for wait in waiting:
-        free = all(held.get(each, wait.waiter) == wait.waiter for each in wait.resources) and kept.isdisjoint(
+        barred = kept if wait.waiter in holders else kept | reserved
+        free = all(held.get(each, wait.waiter) == wait.waiter for each in wait.resources) and barred.isdisjoint(
             wait.resources
         )
         if free and wait.woken_at is None:
@@ -117,6 +135,8 @@ def wake(connection: sa.Connection, now: datetime) -> list[Wait]:
             _mark(connection, wait.waiter, None)
         if free and (wait.woken_at is None or wait.keeps(now)):
             kept.update(wait.resources)
+        if wait.reserves(now):
+            reserved.update(wait.resources)
     for wait in woken:
         _mark(connection, wait.waiter, now)
     return woken
@@ -125,15 +145,20 @@ def wake(connection: sa.Connection, now: datetime) -> list[Wait]:
 def ahead(
     connection: sa.Connection, *, waiter: str, resources: Sequence[str], priority: int, now: datetime
 ) -> dict[str, Wait]:
-    """Free resources that are kept for somebody whose turn comes before this request's."""
+    """Free resources that are kept, or reserved, for somebody whose turn comes before this request's."""
     waiting = all_waits(connection)
     since = next((wait.since for wait in waiting if wait.waiter == waiter), now)
     rank = (-priority, since, waiter)
+    bound = waiter not in _holders(connection)
     kept: dict[str, Wait] = {}
     for wait in waiting:
-        if wait.waiter != waiter and wait.rank < rank and wait.keeps(now):
+        if wait.waiter != waiter and wait.rank < rank and (wait.keeps(now) or (bound and wait.reserves(now))):
             kept |= {each: wait for each in wait.resources if each in resources}
     return kept
+
+
+def _holders(connection: sa.Connection) -> set[str]:
+    return set(connection.execute(sa.select(leases.c.holder).distinct()).scalars())
 
 
 def _mark(connection: sa.Connection, waiter: str, moment: datetime | None) -> None:
