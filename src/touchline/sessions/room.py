@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -160,6 +161,7 @@ def working_sessions(
     """Run sessions in this process: database, leftovers of a crash, room, engine, and what a dead process left open.
 
     EngineError when a SQLite file has its supervisor already: `connect_engine` then, and start sessions there."""
+    from touchline.coordination.leases import release_dead
     from touchline.engine.retention import forget_old
     from touchline.processes.children import children_folder, end_leftovers
     from touchline.sessions.reconciling import reconcile
@@ -169,7 +171,13 @@ def working_sessions(
     with (
         open_database(place.url, purpose=purpose) as database,
         open_room(place, database, env=env, home=home, limits=limits, driver=driver),
-        running_engine(place, database, slots={"sessions": slots} if slots else None, poll=poll) as station,
+        running_engine(
+            place,
+            database,
+            slots={"sessions": slots} if slots else None,
+            when_dead=partial(release_dead, database),
+            poll=poll,
+        ) as station,
     ):
         reconcile(station.engine, database)
         forget_old(station.engine, database)

@@ -13,6 +13,7 @@ from touchline.roles.build import prompting
 from touchline.roles.build.changes import begin_again, enter, keep_data, tell
 from touchline.roles.build.failures import Failure, classify_failure, missing_package
 from touchline.roles.build.installing import install
+from touchline.roles.build.leasing import still_leased, token_of
 from touchline.roles.build.live import announce_overlaps
 from touchline.roles.build.own_names import is_own_to
 from touchline.roles.build.rows import BuildRow, TaskRow, task_row, tasks_of
@@ -88,6 +89,7 @@ def merge(room: Room, id: str, head: str, must_stop: Callable[[], bool]) -> dict
         row = enter(connection, id, State.MERGING)
         running = [each for each in tasks_of(connection, build.id) if each.running]
     announce_overlaps(room, build, running)
+    token = token_of(room, row)
     with shop.locked("merging", must_stop):
         if commit := shop.done(row.task.id):
             return {"how": "merged", "commit": commit}
@@ -101,7 +103,9 @@ def merge(room: Room, id: str, head: str, must_stop: Callable[[], bool]) -> dict
                 _to_be_rebased(room, row, head, words)
                 return {"how": "failed", "reason": "validation", "detail": f"{words} {result.why}\n{result.tail}"}
         fault_point("build.merged")
-        shop.advance(merged)
+        with room.database.writing() as connection:
+            still_leased(connection, row, token)
+            shop.advance(merged)
     return {"how": "merged", "commit": merged.commit}
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from touchline.coordination.leases import Denied, acquire, all_leases, file_resource, release, renew
+from touchline.coordination.leases import (
+    Denied,
+    Granted,
+    acquire,
+    all_leases,
+    check_token,
+    file_resource,
+    release,
+    renew,
+)
 from touchline.coordination.ownership import owner_of
 from touchline.errors import LeaseError
 from touchline.roles.build.rows import TaskRow, build_row, task_row
@@ -19,18 +28,43 @@ from touchline.store.tables import waits
 
 def take(room: Room, row: TaskRow) -> bool:
     """Lease the task's file. A refusal is recorded as a wait, which the release wakes."""
-    if not row.task.file:
-        return True
+    return not row.task.file or not isinstance(_ask(room, row), Denied)
+
+
+def _ask(room: Room, row: TaskRow) -> Granted | Denied:
     with room.database.reading() as connection:
         resource = _resource(row, _repository(connection, row.build_id))
-    got = acquire(
+    return acquire(
         room.database,
         holder=row.holder,
         resources=[resource],
         priority=row.task.priority,
         ids=Ids(build=row.build_id, task=row.id),
     )
-    return not isinstance(got, Denied)
+
+
+def token_of(room: Room, row: TaskRow) -> int:
+    """The token under which the task may change its file. One that expired, as while the machine slept, is had anew if
+    nobody took the file meanwhile; LeaseError otherwise."""
+    if not row.task.file:
+        return 0
+    with room.database.reading() as connection:
+        held = all_leases(connection, holder=row.holder)
+    if held:
+        return held[0].token
+    got = _ask(room, row)
+    if isinstance(got, Denied):
+        raise LeaseError(
+            f"{row.task.file} is no longer leased to {row.task.id}: {got.holder} has it now. Nothing was merged.",
+            hint="Let the build go on when the file is free.",
+        )
+    return got.token
+
+
+def still_leased(connection: sa.Connection, row: TaskRow, token: int) -> None:
+    """Refuse a change whose lease is gone, and keep it from going until the transaction ends."""
+    if row.task.file:
+        check_token(connection, _resource(row, _repository(connection, row.build_id)), token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
