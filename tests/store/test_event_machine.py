@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +37,8 @@ from touchline.store.writer import EventWriter
 TYPES = ("metric.recorded", "component.started")
 SOURCES = ("a", "b")
 MAX_FAILURES = 2
+CROSS_SECONDS = 0.05
+"""How long the second of two writers has for coming in between."""
 Said = tuple[str, str, str]
 """What the model knows of an event: type, source, number."""
 SOME = st.lists(st.tuples(st.sampled_from(TYPES), st.sampled_from(SOURCES), st.integers(0, 99).map(str)), max_size=5)
@@ -114,6 +116,29 @@ class LogMachine(RuleBasedStateMachine):
         process = program(DYING, self.database.url)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL, errors
+
+    @rule(first=SOME, second=SOME, lost=st.booleans())
+    def two_writers_cross(self, first: list[Said], second: list[Said], lost: bool) -> None:
+        """The second begins, on a connection of its own, while the first has appended and not yet committed."""
+
+        def write(batch: list[Said]) -> list[int]:
+            with Database(self.url) as other, other.writing() as connection:
+                return append(connection, [event_of(said) for said in batch])
+
+        with ThreadPoolExecutor(1) as pool:
+            with contextlib.suppress(ConnectionAbortedError), self.database.writing() as connection:
+                seqs = append(connection, [event_of(said) for said in first])
+                crossing = pool.submit(write, second)
+                if first:
+                    wait([crossing], CROSS_SECONDS)
+                    # Whoever has seen a number will never see a smaller one appear.
+                    assert last_seq(self.database) == len(self.log)
+                if lost:
+                    raise ConnectionAbortedError
+            told = {} if lost else dict(zip(seqs, first, strict=True))
+            told |= dict(zip(crossing.result(60), second, strict=True))
+        assert sorted(told) == list(range(len(self.log) + 1, len(self.log) + len(told) + 1))
+        self.log += [said for _, said in sorted(told.items())]
 
     @rule(first=SOME, second=SOME)
     def two_write_at_once(self, first: list[Said], second: list[Said]) -> None:
