@@ -50,9 +50,7 @@ class DbosDriver(DbosClient):
         self._runner = sa.select(jobs.c.executor_id).where(
             jobs.c.workflow_uuid == sa.bindparam("id"), jobs.c.status == "PENDING"
         )
-        self._booked = sa.select(jobs.c.workflow_uuid).where(
-            jobs.c.status == "PENDING", jobs.c.executor_id == executor
-        )
+        self._booked = sa.select(jobs.c.workflow_uuid).where(jobs.c.status == "PENDING", jobs.c.executor_id == executor)
         self._asking = Asking()
         self._dbos = DBOS
         self._running = Running()

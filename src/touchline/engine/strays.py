@@ -23,7 +23,7 @@ class Booked(Protocol):
 
 
 class Strays:
-    """Looks every so many seconds, when asked. A job seen twice is one: between being taken and being run lies a moment."""
+    """Looks every so many seconds, when asked. Seen twice is sure enough: between taking and running lies a moment."""
 
     def __init__(self, work: Booked, executor: str, seconds: float) -> None:
         self._work, self._executor, self._seconds = work, executor, seconds

@@ -29,9 +29,7 @@ def patience(url: str) -> dict[str, int]:
     return {name: value for name, value in _PATIENCE.items() if f"{name}=" not in url}
 
 
-def server_pool(
-    url: str, *, size: int, more: int, idle_seconds: float, wait_seconds: float | None = None
-) -> sa.Engine:
+def server_pool(url: str, *, size: int, more: int, idle_seconds: float, wait_seconds: float | None = None) -> sa.Engine:
     """Connections to a server. A transaction may do nothing for `idle_seconds`; a lock of another, and a connection
     while all are in use, are waited for for `wait_seconds`."""
     engine = sa.create_engine(
