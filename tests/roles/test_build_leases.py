@@ -29,7 +29,7 @@ def test_a_task_that_lost_its_file_to_another_is_not_merged(tmp_path: Path) -> N
         )
         yard.until((here / "checking").exists, "Touchline's own check")
         row = yard.tasks(id)["T-001"]
-        resource = file_resource("lost.py")
+        resource = file_resource("lost.py", yard.repo)
         release(yard.database, holder=row.holder)
         rival = acquire(yard.database, holder="rival", resources=[resource])
         assert isinstance(rival, Granted)
@@ -54,7 +54,7 @@ def test_a_token_that_went_stale_while_the_merge_was_checked_is_refused_in_its_t
         with yard.database.writing() as connection:
             still_leased(connection, row, token)
         release(yard.database, holder=row.holder)
-        acquire(yard.database, holder="rival", resources=[file_resource("held.py")])
+        acquire(yard.database, holder="rival", resources=[file_resource("held.py", yard.repo)])
         with pytest.raises(LeaseError, match="went to another grant"), yard.database.writing() as connection:
             still_leased(connection, row, token)
         with pytest.raises(LeaseError, match="rival has it now"):
