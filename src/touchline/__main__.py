@@ -11,7 +11,7 @@ from typing import NoReturn
 from touchline.cli.exits import Exit
 from touchline.errors import TouchlineError
 
-_OURS = frozenset({"typer", "rich", "sqlalchemy", "alembic", "dbos", "psycopg", "pydantic", "ruamel"})
+_OURS = frozenset({"typer", "rich", "sqlalchemy", "alembic", "dbos", "genai_prices", "psycopg", "pydantic", "ruamel"})
 """What commands need beyond the standard library; comes with the package, and may be missing beside a bare checkout."""
 
 

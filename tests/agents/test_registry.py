@@ -130,9 +130,10 @@ def test_the_warning_reaches_who_looks_for_the_cli(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["claude", "codex"])
 def test_the_table_of_abilities_is_as_the_code_says(name: str) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "agents.md").read_text()
-    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` | ") and line.count("|") == 11)
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` | ") and line.count("|") == 12)
     can = driver_named(name).abilities
-    order = (can.speak, can.interrupt, can.resume, can.schema, can.read_only, can.own_sandbox, can.max_turns, can.cost)
+    order = (can.speak, can.interrupt, can.resume, can.schema, can.read_only, can.own_sandbox)
+    order += (can.max_turns, can.skills, can.cost)
     assert [cell.strip() for cell in row.split("|")[3:-1]] == ["yes" if each else "no" for each in order]
 
 

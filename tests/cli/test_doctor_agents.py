@@ -77,7 +77,7 @@ def test_versions_that_misbehave_are_told(person: Person) -> None:
     program(folder, "git", "echo git version 2.1.4")
     found = checks(person, code=1, PATH=f"{folder}:/usr/bin:/bin")
     assert found["agent.opencode"]["result"] == "warning"
-    assert "--max-turns" in found["agent.opencode"]["fix"]
+    assert "--max-seconds" in found["agent.opencode"]["fix"]
     assert found["git"]["result"] == "problem"
     fine = ok("agent.claude", "9999.0.0 (Claude Code)")
     assert with_known_faults(fine) is fine

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.agents.turning import alive as running
 from tests.engine.zygote import Zygote
-from tests.real.stage import staged
+from tests.real.stage import level, staged
 from tests.sessions.house import alive, place_of, story_of
 
 from touchline.rehearsal.pointing import Cli
@@ -37,8 +37,9 @@ def play(folder: str, cli: Cli, url: str) -> int:
     """In a process of its own: start the session if it is not there, and wait until it rests."""
     here = Path(folder)
     with staged(here, cli, url, None) as stage:
-        # Without a sandbox, whose end would take everything with it.
-        asked = stage.ask("", sandbox="none", channel="file", destination=str(here / "result.json"))
+        # Two without a sandbox, whose end would take everything with it; two from their private home in it.
+        confined = level() if cli in ("codex", "gemini") else "none"
+        asked = stage.ask("", sandbox=confined, channel="file", destination=str(here / "result.json"))
         start_session(stage.engine, stage.database, asked, id=ID)
         stage.rest(ID)
     return 0

@@ -26,8 +26,8 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 
 
 def test_a_module_that_the_agent_did_not_commit_is_its_own_fault(yard: Yard) -> None:
-    check = "python3 -c 'import helper_mod'"
-    forgets = "echo 1 > use.py; echo 'x = 1' > helper_mod.py; echo helper_mod.py >> .gitignore"
+    check = "test -f __pycache__/seen || python3 -c 'import helper_mod'"
+    forgets = f"{SEEN}; echo 1 > use.py; echo 'x = 1' > helper_mod.py; echo helper_mod.py >> .gitignore"
     mends = "{heard: did not pass when your supervisor ran it, calls: [{shell: ': > .gitignore'}]}"
     script = code_turns("T-001", sh(forgets), sh(check), DONE, mends, sh(check), DONE)
     build = yard.end(yard.start((task("T-001", "use.py", check=check),), script, plan=False))

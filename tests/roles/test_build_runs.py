@@ -161,12 +161,12 @@ def test_what_passes_alone_is_validated_again_on_top_of_the_others(yard: Yard) -
 
 
 def start_sent_back(yard: Yard) -> str:
-    check = "test -f left_out/seen && echo all there"
+    check = f"test -f {IGNORED} || test -f kept.txt"
     turns = (
-        sh("mkdir left_out && touch left_out/seen && echo left_out/ >> .gitignore && echo 1 > sent_back.py"),
+        sh(f"mkdir -p __pycache__ && touch {IGNORED} && echo 1 > sent_back.py"),
         sh(check),
         DONE,
-        "{heard: did not pass when your supervisor ran it, calls: [{shell: ': > .gitignore'}]}",
+        "{heard: did not pass when your supervisor ran it, calls: [{shell: touch kept.txt}]}",
         sh(check),
         DONE,
     )

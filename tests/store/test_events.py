@@ -30,7 +30,7 @@ alert.stuck_task alert.deadlock alert.build_failed alert.component_down alert.bu
 lesson.reinforced lesson.weakened lesson.promoted lesson.superseded metric.recorded component.started component.stopped
 component.heartbeat
 agent.answered agent.called agent.fault agent.said agent.spent check.run question.advised reminder.sent
-session.asked session.ended session.interrupted session.resumed session.started session.stop_asked
+session.asked session.ended session.interrupted session.quiet session.resumed session.started session.stop_asked
 session.stopped session.waiting task.state"""
 
 

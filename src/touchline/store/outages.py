@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from touchline.errors import DatabaseUnreachable
+from touchline.errors import ServerAway
 
 T = TypeVar("T")
 AWAY_SECONDS = 300.0
@@ -25,7 +25,7 @@ def patiently(work: Callable[..., T], *args: Any) -> T:
         began = time.monotonic()
         try:
             return work(*args)
-        except DatabaseUnreachable:
+        except ServerAway:
             failed = time.monotonic()
             if away_since is None or failed - began > _WORKED_SECONDS:
                 away_since = failed
