@@ -68,6 +68,18 @@ def test_nothing_is_read_twice(agent: Agent) -> None:
     assert kept["offset"] == agent.transcript.stat().st_size
 
 
+@pytest.mark.parametrize("left", [{"calls": 1, "writes": [{"path": "a.py", "call": 0}]}, "nothing", None])
+def test_evidence_in_another_form_is_gathered_anew_from_the_transcript(agent: Agent, left: object) -> None:
+    agent.prompted("Write the parser")
+    agent.edited()
+    agent.called("Bash", {"command": "python3 -m pytest -q"}, "7 passed in 0.1s")
+    agent.stop("I read the file.")
+    file = next(agent.state.rglob("evidence.json"))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "ledger": left}))
+    assert agent.stop("I implemented the parser; 7 tests pass.") is None
+    assert json.loads(file.read_text())["ledger"]["calls"] == 2
+
+
 def test_a_line_that_is_still_being_written_waits_for_the_next_stop(agent: Agent) -> None:
     agent.prompted("Write the parser")
     agent.edited()

@@ -18,7 +18,17 @@ from hypothesis import strategies as st
 
 import touchline
 from touchline.supervision.facts import Call, Turn, Usage
-from touchline.supervision.values import BY_HAND, Literal, Value, as_dict, assert_never, field, names_of, replace
+from touchline.supervision.values import (
+    BY_HAND,
+    Literal,
+    Value,
+    assert_never,
+    columns_of,
+    field,
+    from_columns,
+    names_of,
+    replace,
+)
 
 Colour = Literal["red", "green"]
 
@@ -65,9 +75,23 @@ def test_it_reads_prints_and_compares_as_a_dataclass_does(one: dict[str, Any], o
     assert repr(point) == repr(twin).replace("Twin", "Point")
     assert (point == point2) is (twin == twin2)
     assert (point.x, point.y, point.tags, point.sum) == (twin.x, twin.y, twin.tags, twin.sum)
-    assert as_dict(point) == dataclasses.asdict(point) == dataclasses.asdict(twin)
+    assert dataclasses.asdict(point) == dataclasses.asdict(twin)
     assert replace(point, x=7) == dataclasses.replace(point, x=7) != replace(point, x=8)
     assert pickle.loads(pickle.dumps(point)) == copy.deepcopy(point) == copy.copy(point) == point
+
+
+@given(many=st.lists(fields_given, max_size=4))
+def test_many_are_told_by_columns_and_made_of_them_again(many: list[dict[str, Any]]) -> None:
+    points = tuple(Point(**each) for each in many)
+    columns = columns_of(Point, points)
+    assert columns["x"] == [each["x"] for each in many]
+    assert from_columns(Point, columns) == points
+
+
+@pytest.mark.parametrize("columns", [{}, {"input": [1]}, {**columns_of(Usage, (Usage(),)), "output": [1, 2]}])
+def test_columns_that_are_not_of_the_class_make_no_values(columns: dict[str, list[Any]]) -> None:
+    with pytest.raises(ValueError, match="not the fields of Usage"):
+        from_columns(Usage, columns)
 
 
 @given(x=st.integers(), y=st.integers())

@@ -12,7 +12,7 @@ from touchline.plain_json import loads
 from touchline.supervision.evidence import Command, Commit, Ledger, TestRun, Weakened, Write
 from touchline.supervision.facts import Call, Event, Prompt, Result, Turn, steps_of
 from touchline.supervision.ledger import ledger_of
-from touchline.supervision.values import Value, as_dict, replace
+from touchline.supervision.values import Value, columns_of, from_columns, replace
 from touchline.transcripts.lines import lines_of
 from touchline.transcripts.session_log import SessionLog, turns_of
 from touchline.transcripts.shapes import joined_text, mapping
@@ -50,9 +50,11 @@ def gather(heard: Heard, memory: Memory) -> Evidence:
         return replace(_added(Evidence(ledger=Ledger(), first_call=0), (seen,), heard), first_call=first)
     kept = memory.load("evidence.json")
     kept = kept if isinstance(kept, dict) and kept.get("path") == heard.transcript else {}
-    known = Evidence(
-        ledger=_ledger(kept.get("ledger")), first_call=_whole(kept.get("first_call")), task=str(kept.get("task", ""))
-    )
+    ledger = _ledger(kept.get("ledger"))
+    if ledger is None:
+        # Left by another version, say: without its ledger the place where reading ended is worth nothing.
+        kept, ledger = {}, Ledger()
+    known = Evidence(ledger=ledger, first_call=_whole(kept.get("first_call")), task=str(kept.get("task", "")))
     start, new, ended = _written(heard, kept, memory.state)
     turns = tuple(_turns(heard.agent, new))
     if not ended or _lacks_calls(heard.agent, turns, memory.state):
@@ -226,31 +228,39 @@ def _from_journal(memory: Memory, agent: str, since: int) -> tuple[Turn, int]:
 
 
 def _as_json(ledger: Ledger) -> dict[str, Any]:
-    told = as_dict(ledger)
-    for name in ("writes", "commands", "test_runs", "commits", "pushes", "pull_requests"):
-        told[name] = list(told[name][-KEPT:])
-    for command in told["commands"]:
-        command["kinds"] = sorted(command["kinds"])
-    return told
+    """By columns: told one by one with their names, hundreds of entries would cost more than the rules."""
+    commands = columns_of(Command, ledger.commands[-KEPT:])
+    commands["kinds"] = list(map(sorted, commands["kinds"]))
+    weakened = ledger.weakened
+    return {
+        "calls": ledger.calls,
+        "writes": columns_of(Write, ledger.writes[-KEPT:]),
+        "commands": commands,
+        "test_runs": columns_of(TestRun, ledger.test_runs[-KEPT:]),
+        "commits": columns_of(Commit, ledger.commits[-KEPT:]),
+        "pushes": ledger.pushes[-KEPT:],
+        "pull_requests": ledger.pull_requests[-KEPT:],
+        "weakened": None if weakened is None else columns_of(Weakened, (weakened,)),
+    }
 
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-def _ledger(told: Any) -> Ledger:
-    """The ledger that `_as_json` told; an empty one when it cannot be read."""
+def _ledger(told: Any) -> Ledger | None:
+    """The ledger that `_as_json` told; None when it cannot be read."""
     try:
-        weakened = told["weakened"]
+        commands, weakened = told["commands"], told["weakened"]
         return Ledger(
             calls=int(told["calls"]),
-            writes=tuple(Write(**each) for each in told["writes"]),
-            commands=tuple(Command(**{**each, "kinds": frozenset(each["kinds"])}) for each in told["commands"]),
-            test_runs=tuple(TestRun(**each) for each in told["test_runs"]),
-            commits=tuple(Commit(**each) for each in told["commits"]),
+            writes=from_columns(Write, told["writes"]),
+            commands=from_columns(Command, {**commands, "kinds": list(map(frozenset, commands["kinds"]))}),
+            test_runs=from_columns(TestRun, told["test_runs"]),
+            commits=from_columns(Commit, told["commits"]),
             pushes=tuple(map(int, told["pushes"])),
             pull_requests=tuple(map(str, told["pull_requests"])),
-            weakened=None if weakened is None else Weakened(**weakened),
+            weakened=None if weakened is None else from_columns(Weakened, weakened)[0],
         )
-    except (KeyError, TypeError, ValueError):
-        return Ledger()
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None

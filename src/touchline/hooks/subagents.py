@@ -23,16 +23,16 @@ CALLING = frozenset({"Task", "Agent", "spawn_agent", "wait", "wait_agent"})
 """Tools by which agents hand work to a helper, or wait for it."""
 
 
-def new_evidence(memory: Memory, names: Sequence[str], read: Callable[[Any], Ledger]) -> list[Ledger]:
+def new_evidence(memory: Memory, names: Sequence[str], read: Callable[[Any], Ledger | None]) -> list[Ledger]:
     """What helpers did since it was last asked; they are remembered as asked in the state, which the caller saves."""
     asked = memory.state.get("helpers")
     known: dict[str, Any] = asked if isinstance(asked, dict) else {}
     found: list[Ledger] = []
     for name in sorted(names):
         told = memory.load(os.path.join(name, "evidence.json"))
-        ledger = read(told.get("ledger")) if isinstance(told, dict) else Ledger()
+        ledger = read(told.get("ledger")) if isinstance(told, dict) else None
         before = known.get(name, 0)
-        if isinstance(before, int) and ledger.calls > before:
+        if ledger is not None and isinstance(before, int) and ledger.calls > before:
             found.append(ledger.since(before))
             known[name] = ledger.calls
     memory.state["helpers"] = known

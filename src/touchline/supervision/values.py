@@ -7,15 +7,16 @@ fields: to `fields`, `asdict`, `replace`, pickling, matching and type checkers a
 
 from __future__ import annotations
 
-__all__ = ["Literal", "Value", "as_dict", "assert_never", "field", "names_of", "replace"]
+__all__ = ["Literal", "Value", "assert_never", "columns_of", "field", "from_columns", "names_of", "replace"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from dataclasses import asdict as as_dict
+    from collections.abc import Callable, Mapping, Sequence
     from dataclasses import field, replace
     from types import FunctionType
-    from typing import Any, Literal, assert_never, dataclass_transform
+    from typing import Any, Literal, TypeVar, assert_never, dataclass_transform
+
+    _V = TypeVar("_V")
 
     @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
     class Value: ...
@@ -73,19 +74,22 @@ def _replace(instance: Any, **changes: Any) -> Any:
     return instance.__class__(**changes)
 
 
-def _as_dict(instance: Any) -> dict[str, Any]:
-    """The fields by name, values within values as well."""
-    return {name: _plain(getattr(instance, name)) for name in instance.__slots__}
+def columns_of(cls: type[Any], held: Sequence[Any]) -> dict[str, list[Any]]:
+    """Many values of one class by their fields, each field of all of them together; a hook keeps hundreds so."""
+    return {name: list(map(cls.__dict__[name].__get__, held)) for name in cls.__slots__}
 
 
-def _plain(held: Any) -> Any:
-    if hasattr(type(held), "__value_defaults__"):
-        return _as_dict(held)
-    if type(held) in (list, tuple):
-        return type(held)(map(_plain, held))
-    if type(held) is dict:
-        return {_plain(key): _plain(each) for key, each in held.items()}
-    return held
+def from_columns(cls: type[_V], columns: Mapping[str, Sequence[Any]]) -> tuple[_V, ...]:
+    """The values that `columns_of` told of. Raises `ValueError` for missing or unknown fields, or unlike lengths."""
+    names: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
+    sizes = set(map(len, columns.values()))
+    if columns.keys() != set(names) or len(sizes) != 1:
+        raise ValueError(f"not the fields of {cls.__qualname__}")
+    made = tuple(map(cls.__new__, (cls,) * sizes.pop()))
+    for name in names:
+        for _ in map(cls.__dict__[name].__set__, made, columns[name]):
+            pass
+    return made
 
 
 def _init(cls: type[Any]) -> FunctionType:
@@ -208,7 +212,7 @@ def _restore(self: Any, state: list[Any]) -> None:
 
 _MAKE: Any = type("_Make", (), {"__repr__": lambda _: "<made anew>"})()
 if not TYPE_CHECKING:
-    replace, as_dict = _replace, _as_dict
+    replace = _replace
 
     class Value(metaclass=_Shape):
         """What all values share."""
