@@ -72,17 +72,21 @@ def respond(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
     if heard.event == "start":
         return _start(heard, env)
     with Memory(env, heard.agent, heard.session, heard.helper) as memory:
-        if heard.event in ("prompt", "stop") or "limits" not in memory.state:
-            from touchline.hooks.limits_kept import keep_up
-
-            keep_up(memory, env, heard.cwd)
+        if heard.event == "stop":
+            return _stop(heard, memory, env)
+        if heard.event == "prompt" or "limits" not in memory.state:
+            _keep_up(heard, memory, env)
         if heard.event == "prompt":
             return _prompt(heard, memory, env)
         if heard.event == "before":
             return _before(heard, memory, env)
-        if heard.event == "after":
-            return _after(heard, memory, env)
-        return _stop(heard, memory, env)
+        return _after(heard, memory, env)
+
+
+def _keep_up(heard: Heard, memory: Memory, env: Mapping[str, str]) -> None:
+    from touchline.hooks.limits_kept import keep_up
+
+    keep_up(memory, env, heard.cwd)
 
 
 def _start(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
@@ -190,6 +194,7 @@ def _stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any
     with _Prepared(env):
         from touchline.hooks.stopping import stop
 
+        _keep_up(heard, memory, env)
         return stop(heard, memory, env)
 
 
@@ -197,11 +202,13 @@ class _Prepared:
     """While the rules are loaded and asked, their patterns come from the store of an earlier hook."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        from touchline.supervision import own_words, prepared
+        from touchline.supervision import prepared
 
-        own_words.look_in_settings(env)
         self.prepared = prepared
         prepared.use(prepared.store_path(env))
+        from touchline.supervision import own_words  # only now: it may come from the store
+
+        own_words.look_in_settings(env)
 
     def __enter__(self) -> None:
         pass

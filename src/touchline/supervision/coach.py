@@ -40,7 +40,8 @@ class Coaching(Value):
 @cache
 def templates() -> Mapping[str, Any]:
     """The words that come with Touchline; a caller may pass a mapping of the same shape."""
-    return table("coach.toml")
+    told: Mapping[str, Any] = table("coach.toml")
+    return told
 
 
 def coach(

@@ -1,7 +1,8 @@
-"""May a module be loaded from what an earlier start kept, instead of being looked for? As long as its file is the same.
+"""May modules be loaded from what an earlier start kept, not looked for? As long as their files are the same.
 
-Python looks for each module in turn, which for the fifty of a stop takes as long as loading them. Kept together they
-are read at once. A module whose file has another time or size is loaded as ever.
+Python looks for each module in turn, which for the fifty of a stop takes as long as loading them. What one import
+brought with it then is kept as one bundle under the name that was asked for, in the order in which it was ready, and is
+read and loaded at once. A bundle of which one file has another time or size is loaded as ever, and kept anew.
 """
 
 from __future__ import annotations
@@ -9,42 +10,44 @@ from __future__ import annotations
 import os
 import sys
 
-from touchline.supervision.kept_file import stamp
+from touchline.supervision.kept_file import Pieces, stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import CodeType, ModuleType
+    from typing import Any
 
-    Kept = tuple[tuple[str, tuple[int, int], bool], bytes | memoryview]
-    """A module's file, its stamp, whether it is a package; and its code as `marshal` writes it."""
+    Told = tuple[str, str, tuple[int, int], bool]
+    """A module's name, its file, the stamp of that, and whether it is a package."""
 
 _OURS = "touchline."
+_SPEC: type[ModuleSpec] = type(sys.__spec__)
 
 
 class KeptModules:
     """Finds and loads our own modules from the kept ones; stands before Python's finders."""
 
-    def __init__(self, kept: dict[str, Kept]) -> None:
-        self.kept = kept
-        self.missed = False
-        """Whether a module was asked for that was not among them, or is no longer the same."""
+    def __init__(self, bundles: Pieces) -> None:
+        self.bundles = bundles
+        self.missed: dict[str, list[ModuleType]] = {}
+        """What was asked for and not kept, or is no longer the same; and all that its loading brought with it."""
+        self._asked: list[ModuleType] | None = None
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, __: object = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         if path is None or not name.startswith(_OURS):
             return None
-        found = self.kept.get(name)
-        if found is None or not _is_same(found):
-            self.missed = True
-            self.kept.pop(name, None)
-            return None
-        made: type[ModuleSpec] = type(sys.__spec__)
-        file, _, package = found[0]
-        spec = made(name, self, origin=file, is_package=package)  # type: ignore[arg-type]
-        if spec.submodule_search_locations is not None:
-            spec.submodule_search_locations.append(file.rpartition(os.sep)[0])
-        return spec
+        found = self.bundles.get(name)
+        if found is not None and all(map(_is_same, found[0])):
+            return _spec(self, found[0][-1])
+        self.bundles.drop(name)
+        for finder in sys.meta_path:
+            if finder is not self and (spec := finder.find_spec(name, path, target)) is not None:
+                if hasattr(spec.loader, "get_code"):
+                    spec.loader = _Watched(self, spec.loader)  # type: ignore[assignment]
+                return spec
+        return None
 
     def create_module(self, _: ModuleSpec) -> None:
         return None
@@ -52,31 +55,88 @@ class KeptModules:
     def exec_module(self, module: ModuleType) -> None:
         from marshal import loads
 
-        (file, *_), code = self.kept[module.__name__]
-        # By hand: given to the spec, Python would work out where a compiled file would be, for each module.
-        module.__file__ = file
-        exec(loads(code), module.__dict__)  # noqa: S102, S302 - what Python's own loader does
+        kept = self.bundles.get(module.__name__)
+        if kept is None:
+            raise ImportError(f"{module.__name__} is not kept")
+        told, codes = kept[0], loads(kept[1])  # noqa: S302 - what Python's own loader does
+        for each, code in zip(told[:-1], codes[:-1], strict=True):
+            if each[0] not in sys.modules:
+                _load(_spec(self, each), code)
+        # By hand: given to the spec, Python would work out where a compiled file would be.
+        module.__file__ = told[-1][1]
+        exec(codes[-1], module.__dict__)  # noqa: S102
 
-    def all_loaded(self) -> dict[str, Kept]:
-        """Our modules that are loaded now, the kept ones among them."""
+    def watch(self, module: ModuleType, load: Any) -> None:
+        """Load a module as Python does, and note when it is ready, and what asked for it first."""
+        outermost = self._asked is None
+        ready = self._asked = [] if self._asked is None else self._asked
+        try:
+            load(module)
+        finally:
+            if outermost:
+                self._asked = None
+        ready.append(module)
+        if outermost:
+            self.missed[module.__name__] = ready
+
+    def take_missed(self) -> None:
+        """Put what was missed among the kept. Raises `OSError`, `ImportError` or `ValueError`."""
         from marshal import dumps
 
-        found: dict[str, Kept] = {}
-        for name, module in list(sys.modules.items()):
-            spec = getattr(module, "__spec__", None)
-            if not name.startswith(_OURS) or spec is None or not spec.origin:
-                continue
-            if name in self.kept:
-                found[name] = self.kept[name]
-            elif hasattr(spec.loader, "get_code") and (code := spec.loader.get_code(name)) is not None:
-                package = spec.submodule_search_locations is not None
-                found[name] = ((spec.origin, stamp(spec.origin), package), dumps(code))
-        return found
+        for name, modules in self.missed.items():
+            told: list[Told] = []
+            codes: list[CodeType] = []
+            for module in modules:
+                spec: Any = module.__spec__
+                # The stamp first: a file that changes now is noticed at the next start.
+                told.append((spec.name, spec.origin, stamp(spec.origin), spec.submodule_search_locations is not None))
+                codes.append(spec.loader.get_code(spec.name))
+            self.bundles.added[name] = (tuple(told), dumps(tuple(codes)))
+        self.missed.clear()
 
 
-def _is_same(kept: Kept) -> bool:
-    file, then, _ = kept[0]
+class _Watched:
+    """Python's own loader of one module, watched; nobody finds it on the module afterwards."""
+
+    def __init__(self, modules: KeptModules, loader: Any) -> None:
+        self.modules, self.loader = modules, loader
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec: Any = module.__spec__
+        spec.loader = module.__loader__ = self.loader
+        self.modules.watch(module, self.loader.exec_module)
+
+
+def _is_same(told: Told) -> bool:
     try:
-        return stamp(file) == then
+        return stamp(told[1]) == told[2]
     except OSError:
         return False
+
+
+def _spec(loader: Any, told: Told) -> ModuleSpec:
+    name, file, _, package = told
+    spec = _SPEC(name, loader, origin=file, is_package=package)
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.append(file.rpartition(os.sep)[0])
+    return spec
+
+
+def _load(spec: ModuleSpec, code: CodeType) -> None:
+    """What an import does, once it has found the module: the import statements that follow find it loaded."""
+    name = spec.name
+    made = type(sys)(name)
+    made.__spec__, made.__loader__, made.__package__, made.__file__ = spec, spec.loader, spec.parent, spec.origin
+    if spec.submodule_search_locations is not None:
+        made.__path__ = spec.submodule_search_locations
+    sys.modules[name] = made
+    try:
+        exec(code, made.__dict__)  # noqa: S102
+    except BaseException:
+        del sys.modules[name]
+        raise
+    package, _, last = name.rpartition(".")
+    setattr(sys.modules[package], last, made)

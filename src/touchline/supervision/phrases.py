@@ -23,7 +23,8 @@ _ENDS = (
 @cache
 def _lists() -> dict[str, Any]:
     try:
-        return table(_FILE, _put_together)
+        told: dict[str, Any] = table(_FILE, _put_together)
+        return told
     except (OSError, ValueError) as error:
         raise unusable(f"{_FILE} cannot be read: {error}") from error
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import sys
 
-from touchline.supervision import kept_file, own_words
-from touchline.supervision.data_files import data_path, data_text
+from touchline.supervision import kept_file
+from touchline.supervision.kept_file import Pieces
 from touchline.supervision.kept_modules import KeptModules
 
 TYPE_CHECKING = False
@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-_WIDTH = 4
-"""Bytes of one step of a compiled pattern."""
+_SMALL = 256
+"""Nearly all steps of a compiled pattern are below this and kept as a byte each, of which a list is quickly made."""
 
 _shapes: dict[str, re.Pattern[str]] = {}
-_tables: dict[str, dict[str, Any]] = {}
+_tables: dict[str, Any] = {}
 
 
 class _Store:
     """What is known already, and what was added."""
 
-    def __init__(self) -> None:
-        self.path = ""
-        self.new = False
-        self.shapes: dict[str, tuple[Any, bytes | memoryview]] = {}
-        """By pattern: what the compiled pattern consists of, and its code."""
-        self.tables: dict[str, tuple[list[tuple[int, int]], dict[str, Any]]] = {}
-        """By file: its stamp, that of the module which made something of it, and what it says."""
-        self.modules = KeptModules({})
+    def __init__(self, path: str = "", kept: tuple[Pieces, ...] | None = None) -> None:
+        self.path = path
+        self.shapes, self.tables, bundles = kept or (Pieces(), Pieces(), Pieces())
+        # Shapes by pattern: what the compiled pattern consists of, and its steps.
+        # Tables by file: its stamp, that of the module which made something of it, and what it says.
+        self.modules = KeptModules(bundles)
+
+    @property
+    def new(self) -> bool:
+        return bool(self.shapes.added or self.tables.added or self.modules.missed)
 
 
 _store = _Store()
@@ -57,29 +59,46 @@ def shape(pattern: str) -> re.Pattern[str]:
     return found
 
 
-def table(name: str, made: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> dict[str, Any]:
-    """What a TOML file beside the rules says, with a person's own laid over it; or what `made` makes of that.
+def table(name: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """What a TOML or JSON file beside the rules says, with a person's own laid over it; or what `made` makes of that.
 
-    Raises `OSError`, `ValueError` or `SettingsError`, and what `made` raises. The caller must not change it.
+    Raises `OSError`, `ValueError` or `SettingsError`, and what `made` raises. The caller must not change it, and
+    what `made` makes is of plain values, since it is kept.
     """
     if name not in _tables:
+        # Here, not above: what this module needs at once cannot come from the store.
+        from touchline.supervision import own_words
+        from touchline.supervision.data_files import data_path, data_text
+
         stamps = [kept_file.stamp(data_path(name))]
         own = own_words.own_file(name)
         if own is not None:
             stamps.append(kept_file.stamp(own))
         if made is not None:
             stamps.append(kept_file.stamp(made.__code__.co_filename))
-        kept = _store.tables.get(name)
-        if kept is None or kept[0] != stamps:
-            import tomllib
+        from marshal import dumps, loads
 
-            told = tomllib.loads(data_text(name))
+        kept = _store.tables.get(name)
+        if kept is not None and kept[0] == stamps:
+            _tables[name] = loads(kept[1])  # noqa: S302 - from a file that was found to be ours
+        else:
+            told = _told(name, data_text(name))
             if own is not None:
                 told = own_words.laid_over(name, told, own)
-            kept = (stamps, told if made is None else made(told))
-            _store.tables[name], _store.new = kept, True
-        _tables[name] = kept[1]
+            _tables[name] = told if made is None else made(told)
+            _store.tables.added[name] = (stamps, dumps(_tables[name]))
     return _tables[name]
+
+
+def _told(name: str, text: str) -> dict[str, Any]:
+    if name.endswith(".json"):
+        from touchline.plain_json import loads
+
+        told: dict[str, Any] = loads(text.encode())
+        return told
+    import tomllib
+
+    return tomllib.loads(text)
 
 
 def store_path(env: Mapping[str, str]) -> str:
@@ -94,45 +113,27 @@ def store_path(env: Mapping[str, str]) -> str:
 
 def use(path: str) -> None:
     """Take from this store from now on; before the rules are imported, since they ask for patterns as they load."""
-    _store.path = path
-    if not path:
-        return
-    told = kept_file.read(path)
-    if told is not None:
-        (shapes, tables, modules), codes = told
-        _store.shapes = {pattern: (parts, codes[start:end]) for pattern, (parts, start, end) in shapes.items()}
-        _store.tables = tables
-        _store.modules.kept = {name: (what, codes[start:end]) for name, (what, start, end) in modules.items()}
-    sys.meta_path.insert(0, _store.modules)
+    global _store
+    _store = _Store(path, kept_file.read(path) if path else None)
+    if path:
+        sys.meta_path.insert(0, _store.modules)
 
 
 def keep() -> None:
     """Save what was added, or give up."""
-    modules = _store.modules
-    if modules in sys.meta_path:
-        sys.meta_path.remove(modules)
-    if not _store.path or not (_store.new or modules.missed):
+    store = _store
+    if store.modules in sys.meta_path:
+        sys.meta_path.remove(store.modules)
+    if not store.path or not store.new:
         return
     try:
-        loaded = {**modules.kept, **modules.all_loaded()}
+        store.modules.take_missed()
     except (OSError, ImportError, ValueError):
         return
-    codes: list[bytes | memoryview] = []
-    index = (_placed(_store.shapes, codes), _store.tables, _placed(loaded, codes))
-    _store.new = modules.missed = not kept_file.write(_store.path, index, codes)
-
-
-def _placed(
-    held: Mapping[str, tuple[Any, bytes | memoryview]], codes: list[bytes | memoryview]
-) -> dict[str, tuple[Any, int, int]]:
-    """What is told of each, and where its code will stand."""
-    placed: dict[str, tuple[Any, int, int]] = {}
-    at = sum(map(len, codes))
-    for name, (told, code) in held.items():
-        placed[name] = (told, at, at + len(code))
-        codes.append(code)
-        at += len(code)
-    return placed
+    kinds = (store.shapes, store.tables, store.modules.bundles)
+    if kept_file.write(store.path, kinds):
+        for each in kinds:
+            each.added.clear()
 
 
 def _known(pattern: str) -> re.Pattern[str] | None:
@@ -142,11 +143,10 @@ def _known(pattern: str) -> re.Pattern[str] | None:
     try:
         import _sre  # type: ignore[import-not-found]
 
-        flags, groups, names, by_number = kept[0]
-        steps = memoryview(kept[1]).cast("I").tolist()
-        made: re.Pattern[str] = _sre.compile(pattern, flags, steps, groups, names, by_number)
+        (flags, groups, names, by_number, large), code = kept
+        made: re.Pattern[str] = _sre.compile(pattern, flags, _steps(code, large), groups, names, by_number)
     except Exception:  # CPython checks the code; whatever it finds, the pattern itself is at hand
-        del _store.shapes[pattern]
+        _store.shapes.drop(pattern)
         return None
     return made
 
@@ -157,26 +157,35 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     made = re.compile(pattern)
     if _store.path:
         try:
-            _store.shapes[pattern] = _taken_apart(pattern, made)
-            _store.new = True
+            _store.shapes.added[pattern] = _taken_apart(pattern, made)
         except Exception:  # private to CPython: without it, patterns are compiled at each start
-            _store.shapes.pop(pattern, None)
+            _store.shapes.drop(pattern)
     return made
 
 
 def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[Any, bytes]:
     """The parts that CPython makes the pattern of, tried once: put together they equal it."""
     import _sre
-    from array import array
     from re import _compiler, _parser  # type: ignore[attr-defined]
 
     tree = _parser.parse(pattern, 0)
-    steps = array("I", _compiler._code(tree, 0))
+    steps: list[int] = _compiler._code(tree, 0)
+    large = {at: int(step) for at, step in enumerate(steps) if step >= _SMALL}  # plain numbers, which can be kept
+    code = bytes(0 if at in large else step for at, step in enumerate(steps))
     names = dict(tree.state.groupdict)
     by_number: list[str | None] = [None] * tree.state.groups
     for name, number in names.items():
         by_number[number] = name
-    again = _sre.compile(pattern, made.flags, steps.tolist(), tree.state.groups - 1, names, tuple(by_number))
-    if again != made or steps.itemsize != _WIDTH or _sre.CODESIZE != _WIDTH:
+    parts = (made.flags, tree.state.groups - 1, names, tuple(by_number))
+    again = _sre.compile(pattern, parts[0], _steps(code, large), *parts[1:])
+    if again != made:
         raise ValueError("compiled otherwise")
-    return (made.flags, tree.state.groups - 1, names, tuple(by_number)), steps.tobytes()
+    return (*parts, large), code
+
+
+def _steps(code: bytes | memoryview, large: dict[int, int]) -> list[int]:
+    """The steps of a compiled pattern: a byte for each, and by their places those that need more."""
+    steps = list(bytes(code))
+    for at, step in large.items():
+        steps[at] = step
+    return steps

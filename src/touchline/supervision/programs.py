@@ -6,11 +6,10 @@ package managers, modules of `python -m`, formatters that only check. `commands`
 
 from __future__ import annotations
 
-from touchline.plain_json import loads
 from touchline.supervision.prepared import shape
+from touchline.supervision.prepared import table as data_table
 from touchline.supervision.remembering import cache, lru_cache
 
-from .data_files import data_text
 from .evidence import VERIFYING, CommandKind
 
 TYPE_CHECKING = False
@@ -32,15 +31,19 @@ _TEST_SCRIPTS = r"(?i:(?:run|all)[-_]?(?:\w+[-_])?tests?|tests?[-_]?(?:runner|al
 @cache
 def tables() -> dict[str, Any]:
     """The tables of `commands.json`, their word lists made ready for look-ups."""
-    raw = loads(data_text("commands.json").encode())
+    told: dict[str, Any] = data_table("commands.json", _made_ready)
+    return told
+
+
+def _made_ready(raw: dict[str, Any]) -> dict[str, Any]:
     raw["programs"] = {name: kind for kind, names in raw["programs"].items() for name in names.split()}
     raw["script_words"] = [(kind, frozenset(words.split())) for kind, words in raw["script_words"]]
-    for table in ("formatters", "valued_options", "asks_only_short"):
-        raw[table] = {name: frozenset(words.split()) for name, words in raw[table].items()}
+    for each in ("formatters", "valued_options", "asks_only_short"):
+        raw[each] = {name: frozenset(words.split()) for name, words in raw[each].items()}
     raw["wrapper_heads"] = frozenset(key.split(" ")[0] for key in raw["two_word_wrappers"])
     for words in ("asks_only", "shells", "moves", "prints", "unpacks"):
         raw[words] = frozenset(raw[words].split())
-    return raw  # type: ignore[no-any-return]
+    return raw
 
 
 def name_of(words: Words) -> str:

@@ -7,8 +7,6 @@ stopped, and it bounds the cost of every pattern.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from touchline.supervision.prepared import shape
 from touchline.supervision.remembering import cache
 from touchline.supervision.stops import Span
@@ -77,10 +75,14 @@ class Prose(Value):
 
     def sentence_at(self, offset: int) -> Sentence | None:
         """The sentence an offset lies in; None between sentences (inside a code block, say)."""
-        index = bisect_right(self.starts, offset) - 1
-        if index < 0:
+        # By halves, and by hand: loading `bisect` takes as long as all the look-ups of a message.
+        first, last = 0, len(self.starts)
+        while first < last:
+            middle = (first + last) // 2
+            first, last = (first, middle) if offset < self.starts[middle] else (middle + 1, last)
+        if not first:
             return None
-        sentence = self.sentences[index]
+        sentence = self.sentences[first - 1]
         return sentence if offset < sentence.end else None
 
 

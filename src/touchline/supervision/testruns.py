@@ -6,12 +6,9 @@ counts. `outcome_of` then says what a run proves. Nothing passes by default: no 
 
 from __future__ import annotations
 
-from touchline.plain_json import loads
-from touchline.supervision.prepared import shape
+from touchline.supervision.prepared import shape, table
 from touchline.supervision.remembering import cache
-from touchline.supervision.values import Literal, Value
-
-from .data_files import data_text
+from touchline.supervision.values import Literal, Value, from_columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,22 +52,23 @@ class _Format(Value):
 
 @cache
 def tables() -> dict[str, Any]:
-    raw: dict[str, Any] = loads(data_text("testruns.json").encode())
-    raw["formats"] = tuple(
-        _Format(
-            runner=f["runner"],
-            names=frozenset(f["names"]),
-            needs=tuple(f["needs"]),
-            take=f["take"],
-            line=f["line"],
-            words=f["words"],
-            good=f.get("good", ""),
-            bad=f.get("bad", ""),
-            empty=f.get("empty", ""),
-        )
-        for f in raw["formats"]
-    )
-    return raw
+    told: dict[str, Any] = table("testruns.json", _made_ready)
+    return told
+
+
+def _made_ready(told: dict[str, Any]) -> dict[str, Any]:
+    """With the formats as columns of `_Format`."""
+    formats = told["formats"]
+    made: dict[str, list[Any]] = {name: [f[name] for f in formats] for name in ("runner", "take", "line", "words")}
+    made |= {name: [f.get(name, "") for f in formats] for name in ("good", "bad", "empty")}
+    made["names"] = [frozenset(f["names"]) for f in formats]
+    made["needs"] = [tuple(f["needs"]) for f in formats]
+    return {**told, "formats": made}
+
+
+@cache
+def _formats() -> tuple[_Format, ...]:
+    return from_columns(_Format, tables()["formats"])
 
 
 @cache
@@ -103,7 +101,7 @@ def counts_of(text: str, runner: str = "", runs: int = 1) -> Counts | None:
     The format that the command's runner is known to print is tried first, then all: `npm test` may be anything.
     """
     tail = tail_of(text)
-    formats: tuple[_Format, ...] = tables()["formats"]
+    formats = _formats()
     named = [f for f in formats if runner in f.names]
     for form in (*named, *(f for f in formats if runner not in f.names)):
         if any(need in tail for need in form.needs) and (found := _read(form, tail, runs)) is not None:

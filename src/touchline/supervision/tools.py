@@ -6,12 +6,10 @@ same way. The words are in `tools.json`. Shell commands are read in `commands` a
 
 from __future__ import annotations
 
-from touchline.plain_json import loads
-from touchline.supervision.prepared import shape
+from touchline.supervision.prepared import shape, table
 from touchline.supervision.remembering import cache, lru_cache
 from touchline.supervision.values import Literal, Value
 
-from .data_files import data_text
 from .facts import Args
 
 TYPE_CHECKING = False
@@ -36,14 +34,12 @@ class Change(Value):
 
 @cache
 def words() -> Mapping[str, frozenset[str]]:
-    raw = loads(data_text("tools.json").encode())
-    return {key: frozenset(value) for key, value in raw.items()}
+    return {key: frozenset(value) for key, value in table("tools.json").items()}
 
 
 @cache
 def _ordered(key: str) -> tuple[str, ...]:
-    raw = loads(data_text("tools.json").encode())
-    return tuple(raw[key])
+    return tuple(table("tools.json")[key])
 
 
 def is_by_product(path: str) -> bool:
