@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import re
 import shutil
 import subprocess
@@ -124,8 +125,9 @@ def test_a_store_that_does_not_fit_is_not_used(tmp_path: Path, texts: str, damag
 def test_code_that_cpython_refuses_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh(monkeypatch)
     prepared.use(str(tmp_path / "rules.bin"))
-    parts, code = kept_of(r"(?P<a>x+)y")
-    prepared._store.shapes.added[r"(?P<a>x+)z"] = (parts, bytes(code[:-1]))
+    needed, parts = kept_of(r"(?P<a>x+)y")
+    *others, code = marshal.loads(parts)
+    prepared._store.shapes.added[r"(?P<a>x+)z"] = (needed, marshal.dumps((*others, code[:-1])))
     match = prepared.shape(r"(?P<a>x+)z").match("xxz")
     assert match is not None
     assert match["a"] == "xx"
@@ -177,8 +179,5 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepared, "_shapes", {})
 
 
-def kept_of(pattern: str) -> tuple[Any, bytes | memoryview]:
-    prepared.shape(pattern)
-    kept = prepared._store.shapes.get(pattern)
-    assert kept is not None
-    return kept
+def kept_of(pattern: str) -> tuple[Any, bytes]:
+    return prepared._taken_apart(pattern, prepared.shape(pattern))

@@ -10,7 +10,7 @@ from touchline.hooks.memory import Memory
 from touchline.hooks.quick import LOOK_BACK
 from touchline.plain_json import loads
 from touchline.supervision.evidence import Command, Commit, Ledger, TestRun, Weakened, Write
-from touchline.supervision.facts import Call, Event, Prompt, Result, Turn, steps_of
+from touchline.supervision.facts import Call, Event, Prompt, Result, Turn
 from touchline.supervision.ledger import ledger_of
 from touchline.supervision.values import Value, columns_of, from_columns, replace
 from touchline.transcripts.lines import lines_of
@@ -124,7 +124,9 @@ def _helpers(memory: Memory) -> Sequence[Ledger]:
 
 def _waits_from(lines: bytes, turns: Sequence[Turn]) -> int | None:
     """Where the line of the first call begins that has no result yet; None when there is none."""
-    open_calls = [step.call.id for turn in turns[-1:] for step in steps_of(turn) if step.result is None]
+    events = turns[-1].events if turns else ()
+    answered = {event.call_id for event in events if isinstance(event, Result)}
+    open_calls = [event.id for event in events if isinstance(event, Call) and event.id not in answered]
     places = [at for name in open_calls if (at := lines.find(name.encode("utf-8", "replace"))) >= 0]
     return lines.rfind(b"\n", 0, min(places)) + 1 if places else None
 

@@ -36,9 +36,11 @@ class _Store:
     def __init__(self, path: str = "", kept: tuple[Pieces, ...] | None = None) -> None:
         self.path = path
         self.shapes, self.tables, bundles = kept or (Pieces(), Pieces(), Pieces())
-        # Shapes by pattern: what the compiled pattern consists of, and its steps.
+        # Shapes by pattern: the words that it needs, and what the compiled pattern consists of.
         # Tables by file: its stamp, that of the module which made something of it, and what it says.
         self.modules = KeptModules(bundles)
+        self.compiled: dict[str, re.Pattern[str]] = {}
+        """What had to be compiled; taken apart at the end, so that what this takes is not kept among the rules."""
 
     @property
     def new(self) -> bool:
@@ -57,6 +59,12 @@ def shape(pattern: str) -> re.Pattern[str]:
             found = _compiled(pattern)
         _shapes[pattern] = found
     return found
+
+
+def needed_in(pattern: str) -> tuple[str, ...]:
+    """Words of which every match holds at least one, as far as the store knows the pattern; else none."""
+    kept = _store.shapes.get(pattern)
+    return () if kept is None else kept[0]
 
 
 def table(name: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -124,7 +132,15 @@ def keep() -> None:
     store = _store
     if store.modules in sys.meta_path:
         sys.meta_path.remove(store.modules)
-    if not store.path or not store.new:
+    if not store.path:
+        return
+    for pattern, made in store.compiled.items():
+        try:
+            store.shapes.added[pattern] = _taken_apart(pattern, made)
+        except Exception:  # private to CPython: without it, the pattern is compiled at each start
+            store.shapes.drop(pattern)
+    store.compiled.clear()
+    if not store.new:
         return
     try:
         store.modules.take_missed()
@@ -142,8 +158,9 @@ def _known(pattern: str) -> re.Pattern[str] | None:
         return None
     try:
         import _sre  # type: ignore[import-not-found]
+        from marshal import loads
 
-        (flags, groups, names, by_number, large), code = kept
+        flags, groups, names, by_number, large, code = loads(kept[1])  # noqa: S302 - from a file found to be ours
         made: re.Pattern[str] = _sre.compile(pattern, flags, _steps(code, large), groups, names, by_number)
     except Exception:  # CPython checks the code; whatever it finds, the pattern itself is at hand
         _store.shapes.drop(pattern)
@@ -156,17 +173,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
     made = re.compile(pattern)
     if _store.path:
-        try:
-            _store.shapes.added[pattern] = _taken_apart(pattern, made)
-        except Exception:  # private to CPython: without it, patterns are compiled at each start
-            _store.shapes.drop(pattern)
+        _store.compiled[pattern] = made
     return made
 
 
 def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[Any, bytes]:
     """The parts that CPython makes the pattern of, tried once: put together they equal it."""
     import _sre
+    from marshal import dumps
     from re import _compiler, _parser  # type: ignore[attr-defined]
+
+    from touchline.supervision.needed_words import needed_words
 
     tree = _parser.parse(pattern, 0)
     steps: list[int] = _compiler._code(tree, 0)
@@ -180,12 +197,12 @@ def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[Any, bytes]:
     again = _sre.compile(pattern, parts[0], _steps(code, large), *parts[1:])
     if again != made:
         raise ValueError("compiled otherwise")
-    return (*parts, large), code
+    return needed_words(tree), dumps((*parts, large, code))
 
 
-def _steps(code: bytes | memoryview, large: dict[int, int]) -> list[int]:
+def _steps(code: bytes, large: dict[int, int]) -> list[int]:
     """The steps of a compiled pattern: a byte for each, and by their places those that need more."""
-    steps = list(bytes(code))
+    steps = list(code)
     for at, step in large.items():
         steps[at] = step
     return steps

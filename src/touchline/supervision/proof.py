@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
+    from touchline.supervision.phrases import Phrases
+
 MOST = 40
 
 
@@ -42,7 +44,7 @@ def proof_in(prose: Prose, *, task: str) -> Shown:
     return Shown(strong=strong, weak=_outcomes(prose, pattern("proof.weak")))
 
 
-def _outcomes(prose: Prose, shape: re.Pattern[str]) -> tuple[Span, ...]:
+def _outcomes(prose: Prose, shape: Phrases) -> tuple[Span, ...]:
     found: list[Span] = []
     for match in shape.finditer(prose.shown):
         if len(found) == MOST:
