@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     class Value: ...
 
 
-BY_HAND = 12
+BY_HAND = 48
+"""Values of a class that are made before its `__init__` is compiled, which takes as long as making fifty by hand."""
 
 
 class _Made:
@@ -96,23 +97,28 @@ def _init(cls: type[Any]) -> FunctionType:
     """For the first few values of a class by hand; compiled for who makes many. In a hook, compiling was a tenth."""
     setters = {name: cls.__dict__[name].__set__ for name in cls.__slots__}
     defaults: dict[str, Any] = cls.__value_defaults__
-    needed = setters.keys() - defaults.keys()
     left = BY_HAND
 
     def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807 - it becomes the class's
         nonlocal left
         left -= 1
-        if left < 0 or args or not setters.keys() >= given.keys() >= needed:
-            # What does not fit is told as Python tells it.
-            cls.__init__ = compiled = _compiled_init(cls)
-            compiled(self, *args, **given)
-            return
-        for name, put in setters.items():
-            if name in given:
-                put(self, given[name])
+        if left >= 0 and not args:
+            taken = 0
+            for name, put in setters.items():
+                if name in given:
+                    put(self, given[name])
+                    taken += 1
+                elif name in defaults:
+                    default = defaults[name]
+                    put(self, default.make() if type(default) is _Made else default)
+                else:
+                    break
             else:
-                default = defaults[name]
-                put(self, default.make() if type(default) is _Made else default)
+                if taken == len(given):
+                    return
+        # What does not fit is told as Python tells it.
+        cls.__init__ = compiled = _compiled_init(cls)
+        compiled(self, *args, **given)
 
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     return __init__  # type: ignore[return-value]
