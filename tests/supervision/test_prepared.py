@@ -169,6 +169,21 @@ def test_without_a_store_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> 
     assert prepared.store_path({"HOME": "/h", "XDG_CACHE_HOME": "/c"}).startswith("/c/touchline/rules-")
 
 
+def test_a_store_that_was_never_closed_stands_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sys.meta_path.copy()
+    monkeypatch.setattr(sys, "meta_path", before.copy())
+    for name in ("one", "two"):
+        fresh(monkeypatch)  # forgets the store, not the finder
+        prepared.use(str(tmp_path / name))
+    monkeypatch.delitem(sys.modules, "touchline.supervision.judge", raising=False)
+    import touchline.supervision.judge
+
+    assert type(touchline.supervision.judge.__loader__).__name__ == "SourceFileLoader"
+    prepared.use(str(tmp_path / "three"))
+    prepared.keep()
+    assert len(sys.meta_path) == len(before) + 1
+
+
 def test_a_wrong_pattern_is_an_error_of_re() -> None:
     with pytest.raises(re.error):
         prepared.shape("(open")

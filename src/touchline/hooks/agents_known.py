@@ -99,10 +99,12 @@ def hook_command(agent: str) -> str:
     """The shell command of a hook.
 
     It ends well whatever happens: agents take some exit codes of a hook for an order to stop, and Python leaves with
-    one of these when Touchline has been removed.
+    one of these when Touchline has been removed. UTF-8 is what agents write and name files in, whatever the locale;
+    said here, the interpreter need not ask the locale, which is a twentieth of its start.
     """
     entry = Path(__file__).with_name("entry.py")
-    return f"{shlex.join([sys.executable, '-I', '-S', str(entry), agent])} 2>/dev/null || true"
+    words = [sys.executable, "-I", "-S", "-X", "utf8", str(entry), agent]
+    return f"{shlex.join(words)} 2>/dev/null || true"
 
 
 def hooks_of(agent: str) -> dict[str, Mapping[str, Any]]:

@@ -42,8 +42,9 @@ class KeptModules:
         if found is not None and all(map(_is_same, found[0])):
             return _spec(self, found[0][-1])
         self.bundles.drop(name)
-        for finder in sys.meta_path:
-            if finder is not self and (spec := finder.find_spec(name, path, target)) is not None:
+        # Those that stand behind this one: a second of its kind, asked and asking back, would find no end.
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else ():
+            if (spec := finder.find_spec(name, path, target)) is not None:
                 if hasattr(spec.loader, "get_code"):
                     spec.loader = _Watched(self, spec.loader)  # type: ignore[assignment]
                 return spec

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _SMALL = 256
 """Nearly all steps of a compiled pattern are below this and kept as a byte each, of which a list is quickly made."""
 
+_BETWEEN = "\0"
+"""Between the words that a pattern needs: as one text they are read at once."""
+
 _shapes: dict[str, re.Pattern[str]] = {}
 _tables: dict[str, Any] = {}
 
@@ -64,7 +67,7 @@ def shape(pattern: str) -> re.Pattern[str]:
 def needed_in(pattern: str) -> tuple[str, ...]:
     """Words of which every match holds at least one, as far as the store knows the pattern; else none."""
     kept = _store.shapes.get(pattern)
-    return () if kept is None else kept[0]
+    return tuple(kept[0].split(_BETWEEN)) if kept is not None and kept[0] else ()
 
 
 def table(name: str, made: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -122,6 +125,7 @@ def store_path(env: Mapping[str, str]) -> str:
 def use(path: str) -> None:
     """Take from this store from now on; before the rules are imported, since they ask for patterns as they load."""
     global _store
+    _step_aside()
     _store = _Store(path, kept_file.read(path) if path else None)
     if path:
         sys.meta_path.insert(0, _store.modules)
@@ -130,8 +134,7 @@ def use(path: str) -> None:
 def keep() -> None:
     """Save what was added, or give up."""
     store = _store
-    if store.modules in sys.meta_path:
-        sys.meta_path.remove(store.modules)
+    _step_aside()
     if not store.path:
         return
     for pattern, made in store.compiled.items():
@@ -150,6 +153,11 @@ def keep() -> None:
     if kept_file.write(store.path, kinds):
         for each in kinds:
             each.added.clear()
+
+
+def _step_aside() -> None:
+    if _store.modules in sys.meta_path:
+        sys.meta_path.remove(_store.modules)
 
 
 def _known(pattern: str) -> re.Pattern[str] | None:
@@ -197,7 +205,7 @@ def _taken_apart(pattern: str, made: re.Pattern[str]) -> tuple[Any, bytes]:
     again = _sre.compile(pattern, parts[0], _steps(code, large), *parts[1:])
     if again != made:
         raise ValueError("compiled otherwise")
-    return needed_words(tree), dumps((*parts, large, code))
+    return _BETWEEN.join(needed_words(tree)), dumps((*parts, large, code))
 
 
 def _steps(code: bytes, large: dict[int, int]) -> list[int]:

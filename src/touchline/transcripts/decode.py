@@ -6,6 +6,8 @@ refuses (NaN, lone surrogates, invalid UTF-8) go through the standard library, s
 
 from __future__ import annotations
 
+import sys
+
 from touchline.plain_json import loads as plain_loads
 
 TYPE_CHECKING = False
@@ -14,10 +16,11 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 _fast_loads: Callable[[bytes], Any] | None = None
-try:
-    from orjson import loads as _fast_loads
-except ImportError:  # the library runs on the standard library alone
-    _fast_loads = None
+if not sys.flags.no_site:  # a hook runs without installed packages, and need not look for one at every stop
+    try:
+        from orjson import loads as _fast_loads
+    except ImportError:  # the library runs on the standard library alone
+        _fast_loads = None
 
 
 class Broken:
