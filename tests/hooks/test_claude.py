@@ -62,7 +62,7 @@ turns:
     home.run("修复 hello.py")
     assert len(played(home)) == 3
     (kept,) = state_of(home).rglob("evidence.json")
-    assert len(json.loads(kept.read_text())["ledger"]["commands"]) == 1, "the transcript was read to its end"
+    assert len(json.loads(kept.read_text())["ledger"]["commands"]["call"]) == 1, "the transcript was read to its end"
 
 
 def test_the_cap_holds_over_the_session(with_hooks: Callable[[Cli], CliHome]) -> None:
