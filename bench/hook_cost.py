@@ -191,6 +191,8 @@ def _shown(name: str, found: list[Spent], bares: list[Spent], limit: float | Non
         told.append(f"{which} median {median(values):6.1f}, 95th {at_95(values):6.1f} = {ratio:4.2f} x bare")
     missed = limit is not None and ratio > limit
     against = "" if limit is None else f"   limit {limit:.1f}" + (" MISSED" if missed else "")
+    if limit is not None and limit > LIMIT and ratio > LIMIT:
+        against += f", aim {LIMIT:.1f} MISSED"
     print(f"  {name:20} {told[1]}   {told[0]}{against}")
     return missed
 
