@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from tests.roles.yard import Yard, code_turns, opened, plan_turns, task, writes
 
+from touchline.sessions.records import list_sessions
+
 pytestmark = pytest.mark.timeout(180)
 
 
@@ -42,6 +44,12 @@ def test_tasks_are_planned_built_checked_and_committed_in_order(yard: Yard) -> N
     assert sorted(subjects) == ["T-001: Make a.py", "T-002: Make b.py", "T-003: Make c.py"]
     assert subjects[0] == "T-003: Make c.py"
     assert rows["T-003"].plan.startswith("The plan:")
+    with yard.database.reading() as connection:
+        sessions = [
+            s.asked for s in list_sessions(connection, statuses=["delivered"]) if s.asked.task_id == rows["T-003"].id
+        ]
+    shown = {s.read_only: s.planned for s in sessions}
+    assert shown == {True: "", False: rows["T-003"].plan}, "who reviews the coding's budget sees the plan"
     assert all(r.data["reviews"][0]["verdict"] == "unreviewed" for r in rows.values())
     text = yard.tasks_file(build).read_text()
     assert text.count("status: complete") == 3

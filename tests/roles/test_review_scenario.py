@@ -142,6 +142,16 @@ def test_an_approval_brings_its_words_to_the_agent_too(house: House, tmp_path: P
     assert [each["verdict"] for each in rows(house, story)] == ["approved"]
 
 
+def test_a_plan_that_the_task_tells_is_shown_as_the_plan(house: House, tmp_path: Path) -> None:
+    line = model(tmp_path, verdict("approved", "Go on.", when=["## Plan", "1. Split the tokenizer."]))
+    script = ANNOUNCES.replace("I looked at part 1. Next I will look at another one.", "The answer is 42.")
+    asked = {"turns": 1, "reviewer": "architect", "reviewer_model": line, "planned": "1. Split the tokenizer."}
+    story = house.run(script, task="What is the answer?", **asked)
+    request = next((house.folder / "sessions" / story.session.id).glob("review-*.md")).read_text()
+    assert "1. Split the tokenizer." in request
+    assert "(none yet)" not in request
+
+
 def test_the_sixth_in_a_row_ends_it_without_asking(house: House, tmp_path: Path) -> None:
     line = model(tmp_path, verdict("needs_changes", "Look elsewhere."))
     story = house.run(ANNOUNCES, turns=1, reviewer="architect", reviewer_model=line)

@@ -37,6 +37,8 @@ class Asked:
     """How long the check may take; longer is no pass."""
     plan: str | None = None
     """Path of the plan: absolute, or from the repository's root."""
+    planned: str = ""
+    """The words of the plan, where the task tells them already: for who judges the work."""
     phase: str | None = None
     """The workflow's phase, unless a trigger in the task names another."""
     contract: Mapping[str, Any] | None = None

@@ -46,7 +46,7 @@ def plan_text(session: SessionRecord) -> str:
     """For who judges the work: the plan's words, or its path with the reason why they cannot be read."""
     found = _found(session, _SHOWN)
     if found is None:
-        return ""
+        return session.asked.planned
     return f"{found.path} ({found.why})" if found.words is None else found.words
 
 

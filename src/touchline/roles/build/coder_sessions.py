@@ -93,6 +93,7 @@ def _asked(room: Room, build: BuildRow, row: TaskRow, state: str, message: str) 
         task=prompting.planning_prompt(row.task, **told)
         if planning
         else prompting.coding_prompt(row.task, plan=row.plan, **told),
+        planned="" if planning else row.plan,
         repository=build.workshop,
         agent=settings.agent,
         model=settings.model,
