@@ -87,7 +87,7 @@ def main() -> None:
         command = json.loads(line)
         match command["do"]:
             case "run":
-                pid = fork(command)
+                pid = begun(ended, command)
                 limit = command["kill_after"]
                 if limit is not None:
                     until = time.monotonic() + limit
@@ -98,13 +98,20 @@ def main() -> None:
                         os.kill(pid, signal.SIGKILL)
                 answer: Any = waited(ended, pid)
             case "spawn":
-                answer = fork(command)
+                answer = begun(ended, command)
             case "wait":
                 answer = waited(ended, command["pid"])
             case "poll":
                 collect(ended, command["pid"])
                 answer = ended.get(command["pid"])
         print(json.dumps(answer), flush=True)
+
+
+def begun(ended: dict[int, int], command: dict[str, Any]) -> int:
+    """A new process. The system gives its number again after some ten thousand others: it has not ended yet."""
+    pid = fork(command)
+    ended.pop(pid, None)
+    return pid
 
 
 def collect(ended: dict[int, int], pid: int) -> None:
