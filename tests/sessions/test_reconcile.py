@@ -11,9 +11,10 @@ from tests.sessions.house import House
 
 from touchline.sessions import room
 from touchline.sessions.asked import Asked
-from touchline.sessions.raw import prune
+from touchline.sessions.raw import KEEP_BYTES, prune
 from touchline.sessions.reconciling import reconcile
 from touchline.store.statuses import create, move
+from touchline.store.tables import sessions
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -71,3 +72,20 @@ def test_a_process_that_begins_prunes_its_own_databases_sessions_alone(house: Ho
         os.utime(folder / name, (0, 0))
     room._prune(folder, tmp_path / "workspaces", house.database)
     assert sorted(path.name for path in folder.iterdir()) == ["session_elsewhere", "session_open"]
+
+
+def test_work_that_was_never_collected_does_not_make_room_for_others(house: House, tmp_path: Path) -> None:
+    folder, workspaces = tmp_path / "sessions", tmp_path / "workspaces"
+    for id, commit in (("session_uncollected", None), ("session_collected", "c0ffee")):
+        row(house, id, house.ask(ANSWERS), "failed")
+        with house.database.writing() as connection:
+            connection.execute(sessions.update().where(sessions.c.id == id).values(head_commit=commit))
+        for place in (folder, workspaces):
+            (place / id).mkdir(parents=True)
+        (folder / id / "turn-1.jsonl").touch()
+        os.truncate(folder / id / "turn-1.jsonl", KEEP_BYTES)  # takes no room: nothing is written
+    os.utime(folder / "session_uncollected" / "turn-1.jsonl", (time.time() - 86_400,) * 2)
+    os.utime(folder / "session_uncollected", (time.time() - 86_400,) * 2)  # the older one would go first
+    room._prune(folder, workspaces, house.database)
+    for place in (folder, workspaces):
+        assert [path.name for path in place.iterdir()] == ["session_uncollected"]

@@ -85,11 +85,6 @@ def _last_hook(document: Node) -> tuple[tuple[Node, int], ...] | None:
     return None if at is None or below is None else ((document, at), *below)
 
 
-def is_installed(text: str) -> bool:
-    """True when one of our hooks is in it."""
-    return bool(text.strip()) and _last_hook(_document(text)) is not None
-
-
 def commands_in(text: str, *, comments: bool = False) -> dict[str, str]:
     """Our command at each event where it stands."""
     found: dict[str, str] = {}
