@@ -36,6 +36,7 @@ ELSEWHERE = {"takeover.claimed", "takeover.recovered", "inbox.recorded"}
 ROOMS = ("apply.", "build.", "session.")
 """Those that have a kill matrix of their own, beside their other tests."""
 HERE = [name for name in FAULT_POINTS if name not in ELSEWHERE and not name.startswith(ROOMS)]
+BETWEEN = ("outbox.sent", "outbox.marked")
 MAX_IN_A_ROW = 12
 
 
@@ -89,13 +90,13 @@ def never_killed(zygotes: SimpleQueue[Zygote], template: Path) -> dict[str, Any]
     return state
 
 
-def check_end(zygote: Zygote, folder: Path, expected: dict[str, Any], most: int) -> None:
+def check_end(zygote: Zygote, folder: Path, expected: dict[str, Any], deaths: int) -> None:
     """Let it go on without a kill, and compare all that is left of it."""
     assert zygote.run(PLAY, folder=str(folder)) == 0, "the run does not come to its end"
     assert sample_run.state_of(folder) == expected
-    # No database can promise more than one line for each time that a sender died between sending and marking it.
+    # Once, and once more for each time that a sender died between sending and marking: no database can promise more.
     sent = sample_run.attempts(folder)
-    assert len(sent) == len(set(sent)) <= most, f"delivered more often than anybody died over it: {sent}"
+    assert len(sent) == len(set(sent)) == 1 + deaths, f"sent {sent}, and {deaths} senders died over it"
     assert gone(folder), f"processes that outlived their run: {sample_run.alive(folder)}"
 
 
@@ -113,30 +114,36 @@ def at_point(tally: Tally, point: str, zygote: Zygote, folder: Path) -> int:
 
     Returns how many of the kills came between a sending and its mark.
     """
-    between = 0
+    deaths = 0
     for spec in (point, point, f"{point}:2"):
+        before = sample_run.attempts(folder)
         code = zygote.run(PLAY, folder=str(folder), fault=spec)
         assert code in (-9, 0)
         if code == 0:
             break  # not passed any more: what it stands for was done before the last kill
-        tally.killed(point)
-        between += point in ("outbox.sent", "outbox.marked")
-        assert gone(folder), "a child outlived the process that was killed"
-    return between
+        deaths += killed(tally, point, folder, before)
+    return deaths
 
 
 def at_random(tally: Tally, chance: random.Random, zygote: Zygote, folder: Path) -> int:
-    """Any of the kills may have come between a sending and its mark."""
-    kills = 0
+    deaths = 0
     for _ in range(chance.randint(MAX_IN_A_ROW // 2, MAX_IN_A_ROW)):
+        before = sample_run.attempts(folder)
         code = zygote.run(PLAY, folder=str(folder), kill_after=chance.uniform(0.0, 0.7))
         assert code in (-9, 0)
         if code == 0:
             break
-        tally.killed("random")
-        kills += 1
-        assert gone(folder), "a child outlived the process that was killed"
-    return kills
+        deaths += killed(tally, "random", folder, before)
+    return deaths
+
+
+def killed(tally: Tally, where: str, folder: Path, before: list[int]) -> bool:
+    """Note a kill. True when it came between a sending and its mark, wherever it was aimed at."""
+    tally.killed(where)
+    assert gone(folder), "a child outlived the process that was killed"
+    over = sample_run.died_over(folder, before)
+    assert over or where not in BETWEEN, f"a kill at {where} did not come between sending and marking"
+    return over
 
 
 @pytest.mark.timeout(240 if KILLS < 500 else 7200)
@@ -152,8 +159,7 @@ def test_killed_anywhere_it_ends_as_if_never_killed(
         shutil.copytree(template, folder)
         zygote = zygotes.get()
         try:
-            between = kill(zygote, folder)
-            check_end(zygote, folder, never_killed, 1 + between)
+            check_end(zygote, folder, never_killed, kill(zygote, folder))
         finally:
             zygotes.put(zygote)
         shutil.rmtree(folder)
