@@ -4,6 +4,7 @@ imports. It speaks JSON lines: a command on its input, an answer on its output.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -82,6 +83,9 @@ def main() -> None:
     import touchline.engine.dbos_flow
     import touchline.store.migrate  # noqa: F401
 
+    # What is there now is never collected again, and so never copied for a fork.
+    gc.collect()
+    gc.freeze()
     ended: dict[int, int] = {}
     for line in sys.stdin:
         command = json.loads(line)

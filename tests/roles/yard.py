@@ -7,10 +7,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+from tests.glances import Glances, T
 from tests.sessions.house import DRIVERS, FAST, MARK, environment, place_of, repository
 
 from touchline.agents.port import Driver
@@ -95,6 +97,10 @@ class Yard:
     repo: Path
     engine: Engine
     database: Database
+    glance: Glances = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.glance = Glances(self.database)
 
     def start(
         self,
@@ -158,16 +164,23 @@ class Yard:
             return find_spec(connection, self.build(build).spec_id or "").tasks_path
 
     def build(self, id: str) -> BuildRow:
-        with self.database.reading() as connection:
-            return build_row(connection, id)
+        return self._read(("build", id), lambda connection: build_row(connection, id))
 
     def tasks(self, id: str) -> dict[str, TaskRow]:
-        with self.database.reading() as connection:
-            return {row.task.id: row for row in tasks_of(connection, id)}
+        return dict(
+            self._read(("tasks", id), lambda connection: {row.task.id: row for row in tasks_of(connection, id)})
+        )
 
     def events(self, id: str, *types: str) -> list[Event]:
-        with self.database.reading() as connection:
-            return [e for e in read(connection, limit=100_000) if e.ids.build == id and (not types or e.type in types)]
+        found = self._read("events", lambda connection: read(connection, limit=100_000))
+        return [e for e in found if e.ids.build == id and (not types or e.type in types)]
+
+    def _read(self, key: Any, asked: Callable[[sa.Connection], T]) -> T:
+        def looked() -> T:
+            with self.database.reading() as connection:
+                return asked(connection)
+
+        return self.glance(key, looked)
 
     def events_of_session(self, id: str) -> list[Event]:
         with self.database.reading() as connection:
@@ -177,8 +190,9 @@ class Yard:
         """Wait until it has ended."""
         until = time.monotonic() + seconds
         while not (row := self.build(id)).ended:
-            told = {name: (t.task.status, str(t.state), t.reason) for name, t in self.tasks(id).items()}
-            assert time.monotonic() < until, f"{name} {row.status}: {told}"
+            if time.monotonic() > until:
+                told = {name: (t.task.status, str(t.state), t.reason) for name, t in self.tasks(id).items()}
+                raise AssertionError(f"{name} {row.status}: {told}")
             time.sleep(0.05)
         return row
 

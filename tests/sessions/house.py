@@ -9,11 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from tests.glances import Glances
 
 from touchline.agents.port import Driver, Launch
 from touchline.engine.port import Engine
@@ -32,7 +33,7 @@ from touchline.sessions.starting import start_session
 from touchline.sessions.stopping import parked_job
 from touchline.store.database import Database
 from touchline.store.events import Event, read
-from touchline.store.log_tables import outbox
+from touchline.store.log_tables import events, outbox
 from touchline.store.place import Place
 from touchline.supervision.facts import Call, Result
 from touchline.supervision.limits import LIMITS, Limits
@@ -162,6 +163,10 @@ class House:
     repo: Path
     engine: Engine
     database: Database
+    glance: Glances = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.glance = Glances(self.database)
 
     def ask(self, script: str, task: str = "Write the sum function.", **asked: Any) -> Asked:
         path = self.folder / f"script-{time.monotonic_ns()}.yaml"
@@ -184,12 +189,13 @@ class House:
         """Wait until it rests, in another status than `unlike`."""
         until = time.monotonic() + seconds
         while True:
-            story = self.story(id)
-            answering = story.session.state.answering
-            job = self.engine.status(parked_job(answering) if answering else story.session.job)
-            if story.session.status in RESTING - {unlike} and (job is None or job.state.ended):
-                return self.story(id)
-            assert time.monotonic() < until, f"{id} is still {story.session.status}: {story.told()}"
+            session = self.session(id)
+            if session.status in RESTING - {unlike}:
+                answering = session.state.answering
+                job = self.engine.status(parked_job(answering) if answering else session.job)
+                if job is None or job.state.ended:
+                    return self.story(id)
+            assert time.monotonic() < until, f"{id} is still {session.status}: {self.story(id).told()}"
             time.sleep(0.02)
 
     def until(self, id: str, happened: Callable[[Story], bool], seconds: float = 60.0) -> Story:
@@ -204,8 +210,15 @@ class House:
         memory = self.folder / "scripted" / "sessions" / f"{story.session.cli_session_id}.jsonl"
         return [said["user"] for said in map(json.loads, memory.read_text().splitlines()) if "user" in said]
 
+    def session(self, id: str) -> SessionRecord:
+        def read() -> SessionRecord:
+            with self.database.reading() as connection:
+                return session_record(connection, id)
+
+        return self.glance(("session", id), read)
+
     def story(self, id: str) -> Story:
-        return story_of(self.database, id)
+        return self.glance(("story", id), lambda: story_of(self.database, id))
 
 
 @dataclass
@@ -237,11 +250,12 @@ class Story:
 def story_of(database: Database, id: str) -> Story:
     with database.reading() as connection:
         query = sa.select(outbox.c.key, outbox.c.status).where(outbox.c.key.like(f"{id}/%"))
+        first = connection.scalar(sa.select(sa.func.min(events.c.seq)).where(events.c.session_id == id)) or 0
         return Story(
             session=session_record(connection, id),
             turns=turns_of_session(connection, id),
             decisions=decisions_of_session(connection, id),
-            events=[event for event in read(connection, limit=100_000) if event.ids.session == id],
+            events=[event for event in read(connection, first - 1, limit=100_000) if event.ids.session == id],
             parcels=[(key, status) for key, status in connection.execute(query)],
         )
 

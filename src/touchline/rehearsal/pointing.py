@@ -126,6 +126,7 @@ api_key_model_discovery = false
 
 
 def _opencode(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:
+    """Its catalogue of everybody's models is empty: to read the one it brings takes a quarter of each start."""
     model = {
         "name": "Scripted",
         "tool_call": True,
@@ -152,7 +153,7 @@ def _opencode(url: str, home: Path) -> tuple[dict[str, str], dict[Path, str]]:
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    }, _nothing_to_install(home / ".config" / "opencode")
+    }, {**_nothing_to_install(home / ".config" / "opencode"), home / ".cache" / "opencode" / "models.json": "{}"}
 
 
 def _nothing_to_install(folder: Path) -> dict[Path, str]:
