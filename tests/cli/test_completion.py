@@ -1,10 +1,14 @@
-"""The shell completes commands, options and keys; in a real bash, with the lines that Touchline gives it."""
+"""The shell completes commands, options and keys; in a real bash, zsh and fish, with the lines that Touchline gives."""
 
 from __future__ import annotations
 
+import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -98,9 +102,7 @@ def test_a_real_bash_completes(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("bash is not installed")
-    program = tmp_path / "touchline"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m touchline "$@"\n')
-    program.chmod(0o755)
+    _program(tmp_path)
     lines = touchline(_TOUCHLINE_COMPLETE="source_bash").stdout
     assert "complete " in lines
     script = (
@@ -111,3 +113,59 @@ def test_a_real_bash_completes(tmp_path: Path) -> None:
     env = environment(PATH=f"{tmp_path}:/usr/bin:/bin")
     done = subprocess.run([bash, "-c", script], capture_output=True, text=True, check=False, env=env)
     assert "offered: explain" in done.stdout, done.stderr
+
+
+def _program(folder: Path) -> None:
+    program = folder / "touchline"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m touchline "$@"\n')
+    program.chmod(0o755)
+
+
+def _installed(shell: str, folder: Path) -> tuple[str, dict[str, str]]:
+    """The shell, and variables for it: a home where the completion was installed, and `touchline` on its path."""
+    if (found := shutil.which(shell)) is None:
+        pytest.skip(f"{shell} is not installed")
+    _program(folder)
+    home = {
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": "",
+        "ZDOTDIR": "",
+        "TERM": "dumb",
+        "PATH": f"{folder}:/usr/bin:/bin",
+    }
+    assert touchline("--install-completion", shell, **home).returncode == 0
+    return found, environment(**{name: value for name, value in home.items() if value})
+
+
+def test_a_real_fish_completes(tmp_path: Path) -> None:
+    fish, env = _installed("fish", tmp_path)
+    command = [fish, "-c", 'complete -C "touchline config ex"; complete -C "touchline hook install c"']
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["explain", "claude", "codex"], done.stderr
+
+
+def test_a_real_zsh_completes_at_the_first_tab(tmp_path: Path) -> None:
+    zsh, env = _installed("zsh", tmp_path)
+    with (tmp_path / ".zshrc").open("a") as start:
+        start.write("PS1='ready> '\n")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [zsh, "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
+    ) as run:
+        os.close(theirs)
+        try:
+            assert "ready" in _until(ours, "ready> ")
+            os.write(ours, b"touchline config ex\t")
+            assert "explain" in _until(ours, "explain")
+        finally:
+            run.kill()
+            os.close(ours)
+
+
+def _until(terminal: int, words: str) -> str:
+    """What the terminal shows, up to these words or for half a minute."""
+    shown, end = "", time.monotonic() + 30
+    while words not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 1)[0]:
+            shown += os.read(terminal, 4_096).decode(errors="replace")
+    return shown

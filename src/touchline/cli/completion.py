@@ -13,6 +13,14 @@ from touchline.cli.terminal import say
 from touchline.errors import InputError
 
 SHELLS = ("bash", "zsh", "fish")
+_ZSH_KNOWS = "compdef _touchline_completion touchline"
+_ZSH_ASKS = f"""\
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _touchline_completion "$@"
+else
+  {_ZSH_KNOWS}
+fi"""
+"""zsh loads the file at the first Tab, and wants an answer from it then; else that Tab would do nothing."""
 
 
 def show(words: list[str]) -> None:
@@ -53,7 +61,8 @@ def _add(line: str, start: Path) -> None:
 def _lines(shell: str) -> str:
     from typer._completion_shared import get_completion_script
 
-    return get_completion_script(prog_name="touchline", complete_var=COMPLETING, shell=shell)
+    lines = get_completion_script(prog_name="touchline", complete_var=COMPLETING, shell=shell)
+    return lines.replace(_ZSH_KNOWS, _ZSH_ASKS)
 
 
 def _shell(words: list[str]) -> str:
