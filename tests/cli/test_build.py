@@ -32,7 +32,7 @@ def test_from_start_to_apply_in_lines_and_json(project: Project) -> None:
     assert last["cost"]["work"]["tokens"] > 0
     shown = project.said("build", "status")
     assert shown["id"] == last["id"]
-    assert shown["cost"]["supervision"] == {"tokens": 0, "usd": 0.0, "untold": 0}
+    assert shown["cost"]["supervision"] == {"tokens": 0, "usd": 0.0, "untold": 0, "estimated": False}
     words = project.run("build", "status").stdout
     assert f"touchline apply {last['id']}" in words
     assert "T-002" in words

@@ -45,7 +45,7 @@ def shown_task(number: int, status: str, state: State, work: Cost, waits: str = 
 SEEN = Overview(
     build=BUILD,
     tasks=(
-        shown_task(1, "complete", State.DONE, Cost(tokens=1_000, usd=1.0)),
+        shown_task(1, "complete", State.DONE, Cost(tokens=1_000, usd=1.0, estimated=True)),
         shown_task(2, "in_progress", State.QUESTION, Cost(tokens=3_000, usd=2.0, untold=1)),
         shown_task(3, "in_progress", State.CODING, Cost()),
         shown_task(4, "pending", State.SETUP, Cost(), waits="waits for T-003"),
@@ -58,10 +58,10 @@ SEEN = Overview(
 def test_the_status_shows_what_each_task_and_the_build_cost(capsys: pytest.CaptureFixture[str]) -> None:
     print_seen(SEEN)
     lines = {line.split()[0]: " ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip()}
-    assert lines["T-001"] == "T-001 complete Make 1.py 1.20k $1.50 0123456789"
+    assert lines["T-001"] == "T-001 complete Make 1.py 1.20k about $1.50 0123456789", "a price, not a bill"
     assert "3.20k $2.50+" in lines["T-002"], "the plus: a turn did not tell its cost"
     assert lines["T-004"] == "T-004 pending Make 4.py waits for T-003"
-    assert lines["cost"] == "cost 4.70k tokens, $4.20 and more (700 of it supervision)"
+    assert lines["cost"] == "cost 4.70k tokens, about $4.20 and more (700 of it supervision)"
 
 
 def called(number: int, command: str) -> Event:

@@ -20,7 +20,7 @@ from touchline.roles.build.reconciling import reconcile_builds
 from touchline.sessions.records import session_record
 from touchline.sessions.room import current_room
 from touchline.store.database import Database
-from touchline.store.tables import usage
+from touchline.store.tables import turns, usage
 
 pytestmark = pytest.mark.timeout(240)
 GIVEN_UP = """
@@ -108,6 +108,11 @@ def test_what_the_build_and_its_supervision_cost_is_shown(yard: Yard) -> None:
     assert 0 < seen.supervision.tokens < seen.work.tokens
     assert {"supervision:review_plan", "supervision:review_code"} <= set(paid)
     assert seen.tasks[0].supervision == seen.supervision, "reviews of budget, plan and change belong to their task"
+    assert not seen.work.estimated
+    with yard.database.writing() as connection:
+        # As the row of a turn is whose agent told its tokens alone (`test_limits` makes such a turn).
+        connection.execute(sa.update(turns).values(usage={"m": {"input": 1, "estimated_usd": 0.01}}))
+        assert overview_of(connection, build.id).tasks[0].work.estimated
 
 
 def start_package(yard: Yard) -> str:

@@ -307,7 +307,7 @@ def task_cost(each: TaskOverview) -> str:
     both = each.work + each.supervision
     if not both.tokens:
         return ""
-    return f"{tokens(both.tokens)} {dollars(both.usd)}" + ("+" if both.untold else "")
+    return f"{tokens(both.tokens)} {dollars(both.usd, estimated=both.estimated)}" + ("+" if both.untold else "")
 
 
 def cost_words(seen: Overview) -> str:
@@ -316,7 +316,8 @@ def cost_words(seen: Overview) -> str:
     if not work.tokens and not extra.tokens:
         return ""
     unknown = " and more" if work.untold + extra.untold else ""
-    words = f"{tokens(work.tokens + extra.tokens)} tokens, {dollars(work.usd + extra.usd)}{unknown}"
+    both = work + extra
+    words = f"{tokens(both.tokens)} tokens, {dollars(both.usd, estimated=both.estimated)}{unknown}"
     return words + (f" ({tokens(extra.tokens)} of it supervision)" if extra.tokens else "")
 
 

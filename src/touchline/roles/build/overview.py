@@ -16,7 +16,8 @@ from touchline.roles.build.leasing import standing_in
 from touchline.roles.build.readiness import readiness
 from touchline.roles.build.rows import BuildRow, TaskRow, build_row, tasks_of
 from touchline.roles.build.stopping import StopReason
-from touchline.store.tables import sessions, usage
+from touchline.sessions.raw import ESTIMATED
+from touchline.store.tables import sessions, turns, usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +28,20 @@ class Cost:
     usd: float = 0.0
     untold: int = 0
     """Turns, or questions to a model, that did not tell what they cost."""
+    estimated: bool = False
+    """Some of the money is the list price of tokens: the agent tells no cost."""
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(tokens=self.tokens + other.tokens, usd=self.usd + other.usd, untold=self.untold + other.untold)
+        return Cost(
+            tokens=self.tokens + other.tokens,
+            usd=self.usd + other.usd,
+            untold=self.untold + other.untold,
+            estimated=self.estimated or other.estimated,
+        )
 
     def to_json(self) -> dict[str, Any]:
-        return {"tokens": self.tokens, "usd": None if self.untold and not self.usd else self.usd, "untold": self.untold}
+        usd = None if self.untold and not self.usd else self.usd
+        return {"tokens": self.tokens, "usd": usd, "untold": self.untold, "estimated": self.estimated}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +135,11 @@ def _costs(connection: sa.Connection, build: str, tasks: list[str]) -> dict[tupl
             sa.func.coalesce(usage.c.turn_id, usage.c.id).label("turn"),
             sa.func.sum(total).label("tokens"),
             sa.func.sum(usage.c.cost_usd).label("usd"),
+            sa.func.max(sa.case((sa.cast(turns.c.usage, sa.Text).contains(ESTIMATED), 1), else_=0)).label("estimated"),
         )
-        .select_from(usage.outerjoin(sessions, usage.c.session_id == sessions.c.id))
+        .select_from(usage)
+        .outerjoin(sessions, usage.c.session_id == sessions.c.id)
+        .outerjoin(turns, usage.c.turn_id == turns.c.id)
         .where(sa.or_(usage.c.build_id == build, sessions.c.task_id.in_(tasks)))
         .group_by(sessions.c.task_id, supervising, sa.func.coalesce(usage.c.turn_id, usage.c.id))
     )
@@ -135,7 +147,8 @@ def _costs(connection: sa.Connection, build: str, tasks: list[str]) -> dict[tupl
     for row in connection.execute(query):
         key = (row.task_id, bool(row.supervising))
         untold = int(row.usd is None and bool(row.tokens))
-        one = Cost(tokens=int(row.tokens or 0), usd=float(row.usd or 0.0), untold=untold)
+        cost, about = float(row.usd or 0.0), bool(row.estimated)
+        one = Cost(tokens=int(row.tokens or 0), usd=cost, untold=untold, estimated=about)
         found[key] = found.get(key, Cost()) + one
     return found
 
