@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 from tests.real.circles import SpokenTo
-from tests.real.completions import MoreCompletions
+from tests.real.completions import FAILING, MoreCompletions
 from tests.real.contracts import MoreContracts
 from tests.real.faults import Faults
 from tests.real.killed import Killed
@@ -49,6 +49,30 @@ class TestFaults(Faults):
         assert story.actions == ["continue:status", "deliver:budget_exhausted"], story.told()
         assert story.turns[1].ended == "limit"
         assert len(stage.played) < 12, "long before the script's end"
+
+
+class TestBackground:
+    script = """
+turns:
+  - calls: [{{write: test_more.py, content: "{test}"}}]
+  - calls: [{{raw: Bash, args: {{command: "python3 -m unittest -q", run_in_background: true}}}}]
+  - calls: [{{shell: sleep 3}}]
+  - text: The function is implemented and all tests pass.
+  - heard: "[System Coach]"
+    text: I cannot make them pass. Shall I leave it at that?
+    else: {{text: Nobody coached me.}}
+"""
+
+    def test_tests_that_ended_well_in_the_background_are_proof(self, stage: Stage) -> None:
+        story = stage.run(self.script.format(test=FAILING.replace("1, 2", "2, 2")))
+        assert story.actions == ["deliver:completed"], story.told()
+        run = story.session.result["evidence"]["last_test_run"]
+        assert (run["call"], run["outcome"]) == (1, "passed")
+
+    def test_tests_that_failed_in_the_background_contradict(self, stage: Stage) -> None:
+        story = stage.run(self.script.format(test=FAILING))
+        assert story.actions[0] == "continue:completion_rejected", story.told()
+        assert "the record shows otherwise: call 1 ran unittest: failed (exit code 1)" in story.decisions[0].message
 
 
 class TestKilled(Killed):

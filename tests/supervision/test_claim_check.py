@@ -65,6 +65,25 @@ def test_checks_are_matched_by_their_kind() -> None:
     assert checked("The build succeeds.", Ledger(), "checks_pass").standing is Standing.UNPROVED
 
 
+@pytest.mark.parametrize(
+    ("text", "what", "line", "kind"),
+    [
+        ("The type check passes.", "checks_pass", "mypy .", "typecheck"),
+        ("I pushed it.", "pushed", "git push", "push"),
+        ("I fixed the cache.", "fixed", "python app.py", "run"),
+        ("I verified it.", "verified", "python app.py", "run"),
+    ],
+)
+def test_what_still_runs_in_the_background_proves_nothing_yet(
+    text: str, what: ClaimKind, line: str, kind: CommandKind
+) -> None:
+    ran = command(line, 5, kind)
+    running = replace(ran, open=True, exit_code=None)
+    assert checked(text, Ledger(writes=(EDIT,), commands=(ran,)), what).standing is Standing.PROVED
+    assert checked(text, Ledger(writes=(EDIT,), commands=(running,)), what).standing is Standing.UNPROVED
+    assert checked(text, Ledger(commands=(running,)), what).standing is Standing.UNPROVED
+
+
 def test_ci_is_only_known_when_it_was_looked_at() -> None:
     blind = Ledger(commands=(command("make build", 3, "build"),))
     assert checked("CI is green.", blind, "checks_pass").standing is Standing.UNPROVED

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchline.supervision.evidence import Ledger
-from touchline.supervision.facts import Call, Event, Result, Text, Turn
-from touchline.supervision.ledger import COMMAND_CHARACTERS, Snapshot, ledger_of
+from touchline.supervision.evidence import Ledger, TestRun
+from touchline.supervision.facts import Call, Event, Notice, Result, Text, Turn
+from touchline.supervision.ledger import BACKGROUND_CHARACTERS, BACKGROUND_KEPT, COMMAND_CHARACTERS, ledger_of
+from touchline.supervision.snapshot import Snapshot
 
 Did = tuple[str, Mapping[str, Any], str, int | None]
 """A call for a test: tool, arguments, the result's text and its exit code."""
@@ -188,6 +189,141 @@ def test_a_test_run_in_the_background_proves_nothing() -> None:
     assert found.last_test_run is not None
     assert found.last_test_run.outcome == "unverified"
     assert not found.verified_after_last_edit
+
+
+OUTPUT = "/tmp/claude/tasks/b1.output"
+
+
+def background(command: str) -> Did:
+    return "Bash", {"command": command, "run_in_background": True}, "Command running in background with ID: b1.", None
+
+
+def read(text: str, path: str = OUTPUT, **more: int) -> Did:
+    numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), 1))
+    return "Read", {"file_path": path, **more}, numbered, None
+
+
+def ended(ledger: Ledger, code: int, *then: Did, call: str = "c0") -> Ledger:
+    """A later turn, in which the end of a command is told, and what was done afterwards."""
+    after = turn_of(*then)
+    calls = {event.id: f"later-{event.id}" for event in after.events if isinstance(event, Call)}
+    events = tuple(
+        replace(e, id=calls[e.id]) if isinstance(e, Call) else replace(e, call_id=calls[e.call_id])
+        for e in after.events
+        if isinstance(e, Call | Result)
+    )
+    told = Notice(call_id=call, exit_code=code, output=OUTPUT)
+    return ledger_of(replace(after, events=(told, *events)), ledger)
+
+
+def last(ledger: Ledger) -> TestRun:
+    assert ledger.last_test_run is not None
+    return ledger.last_test_run
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "outcome"),
+    [
+        ("pytest", 0, "passed"),
+        ("cd app && pytest -q", 0, "passed"),
+        ("sleep 1; pytest", 1, "failed"),
+        ("pytest", 5, "unverified"),
+        ("pytest | tail -5", 0, "unverified"),
+        ("pytest; true", 0, "unverified"),
+        ("pytest && echo done", 1, "unverified"),
+        (f"pytest; echo {'x' * COMMAND_CHARACTERS}", 0, "unverified"),
+        (f"echo {'x' * BACKGROUND_CHARACTERS}; pytest", 0, "unverified"),
+    ],
+)
+def test_the_end_of_a_command_in_the_background_is_that_of_its_call(command: str, code: int, outcome: str) -> None:
+    begun = ledger(edit("a.py"), background(command))
+    assert (last(begun).outcome, last(begun).exit_code) == ("unverified", None)
+    assert not begun.verified_after_last_edit
+    found = ended(begun, code, call="c1")
+    assert (last(found).outcome, last(found).call) == (outcome, 1)
+    assert found.verified_after_last_edit is (outcome == "passed")
+    assert [(c.call, c.open, c.failed) for c in found.commands] == [
+        (1, len(command) > BACKGROUND_CHARACTERS, code != 0)
+    ]
+
+
+def test_what_runs_in_the_background_is_as_old_as_its_beginning() -> None:
+    found = ended(ledger(edit("a.py"), background("pytest"), edit("a.py")), 0, call="c1")
+    assert last(found).outcome == "passed"
+    assert not found.verified_after_last_edit
+    later = ended(ledger(background("pytest"), sh("pytest", FAIL, 1)), 0)
+    assert last(later).call == 1, "a run that began later is the last, whichever ended first"
+
+
+def test_an_end_is_told_once_and_only_of_what_runs_in_the_background() -> None:
+    begun = ledger(background("pytest"), sh("make test", "", 1))
+    assert last(ended(ended(begun, 1), 0)).call == 1
+    assert [r.outcome for r in ended(ended(begun, 1), 0).test_runs] == ["failed", "failed"]
+    assert ended(begun, 0, call="c1").test_runs == begun.test_runs, "a command in the foreground has its result"
+    assert ended(begun, 0, call="c7").test_runs == begun.test_runs
+    refused = ("Bash", {"command": "pytest", "run_in_background": True}, "Permission denied", None)
+    assert not ledger_of(turn_of(refused, failed=frozenset({0}))).background
+
+
+def test_a_check_in_the_background_is_open_until_its_end_is_told() -> None:
+    begun = ledger(edit("a.py"), background("mypy ."))
+    assert not begun.verified_after_last_edit
+    assert ended(begun, 0, call="c1").verified_after_last_edit
+    assert not ended(begun, 1, call="c1").verified_after_last_edit
+    pushing = ledger(background("git push"), sh("git push"))
+    assert pushing.pushes == (1,)
+    assert ended(pushing, 0).pushes == (0, 1)
+    assert ended(pushing, 1).pushes == (1,)
+
+
+EXITED = "\n\n[exited with code {}]\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "text", "expected"),
+    [
+        ("pytest", 0, PASS, ("passed", 4)),
+        ("pytest", 1, FAIL, ("failed", 3)),
+        ("pytest", 0, "===== no tests ran in 0.1s =====", ("unverified", 0)),
+        ("pytest", 1, "No module named pytest", ("failed", None)),
+        ("pytest | tail -5", 0, PASS, ("unverified", None)),
+        ("pytest | tail -5", 0, FAIL, ("failed", 3)),
+    ],
+)
+def test_what_it_printed_tells_more_but_nothing_better(
+    command: str, code: int, text: str, expected: tuple[str, int | None]
+) -> None:
+    """Its output is a file, which the agent could have written as well."""
+    found = ended(ledger(background(command)), code, read(text + EXITED.format(code)))
+    assert (last(found).outcome, last(found).passed) == expected
+    assert len(found.test_runs) == 1
+    assert found.commands[0].failed is (expected[0] == "failed")
+
+
+@pytest.mark.parametrize(
+    "did",
+    [
+        read(FAIL + EXITED.format(0), "/tmp/claude/tasks/b2.output"),
+        read(FAIL),
+        read(FAIL + EXITED.format(1)),
+        read(FAIL + EXITED.format(0), limit=20),
+        sh("echo", FAIL + EXITED.format(0)),
+    ],
+    ids=["another file", "not to its end", "of another end", "a part", "printed"],
+)
+def test_what_is_not_its_whole_output_tells_nothing(did: Did) -> None:
+    found = ended(ledger(background("pytest")), 0, did)
+    assert (last(found).outcome, last(found).passed) == ("passed", None)
+
+
+def test_output_that_is_read_before_the_end_tells_nothing() -> None:
+    found = ended(ledger(background("pytest"), read(PASS + EXITED.format(0))), 0)
+    assert (last(found).outcome, last(found).passed) == ("passed", None)
+
+
+def test_few_commands_in_the_background_are_remembered() -> None:
+    found = ledger(*(background("pytest") for _ in range(BACKGROUND_KEPT + 5)))
+    assert [each.call for each in found.background] == list(range(5, BACKGROUND_KEPT + 5))
 
 
 def test_two_runners_in_one_line_are_two_runs() -> None:

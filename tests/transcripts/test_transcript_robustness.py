@@ -14,9 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from touchline.digests import digest
 from touchline.supervision.facts import Call, Prompt, Result, Spent, Text, Turn, Unread, call_identity, steps_of
 from touchline.transcripts import CLIS, read_log, read_turn, reader_for
-from touchline.transcripts.bounds import bounded_args, cut, digest
+from touchline.transcripts.bounds import bounded_args, cut
 from touchline.transcripts.decode import BROKEN, decode, decode_plainly
 from touchline.transcripts.gathering import EVENTS_KEPT, SLACK, TEXT_KEPT, UNREAD_KEPT
 from touchline.transcripts.lines import LINE_LIMIT, lines_of
@@ -182,7 +183,7 @@ def test_both_decoders_agree_and_never_leave_half_a_character(value: Any) -> Non
         (b'{"a": "\\ud800"}', dict),
         (b'{"a": "\xff"}', dict),
         (b"[" * 100_000, BROKEN),
-        (b"[" * 2_000 + b"]" * 2_000, BROKEN),
+        (b"[" * 2_000 + b"]" * 2_000, None),  # newer versions of Python can read it
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, BROKEN),
         (b"1" * 5_000, None),
         (b"{", BROKEN),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import posix
 from time import monotonic, sleep
 
 from touchline.hooks.dialects import Heard
 from touchline.hooks.memory import Memory
 from touchline.hooks.quick import LOOK_BACK
 from touchline.plain_json import loads
-from touchline.supervision.evidence import Command, Commit, Ledger, TestRun, Weakened, Write
+from touchline.supervision.claim_check import only_looks
+from touchline.supervision.evidence import Background, Command, Commit, Ledger, TestRun, Weakened, Write
 from touchline.supervision.facts import Call, Event, Prompt, Result, Turn
 from touchline.supervision.ledger import ledger_of
 from touchline.supervision.values import Value, columns_of, from_columns, replace
@@ -29,6 +30,9 @@ AT_MOST = 32_000_000
 """Bytes read of one turn; beyond, its beginning is left out."""
 KEPT = 400
 """Entries of each kind kept between stops: claims are about the latest."""
+LOOKS_KEPT = 60
+"""Commands that only looked at something, from before the person last spoke: most of a session, and every stop reads
+what is kept."""
 
 
 class Evidence(Value):
@@ -75,7 +79,7 @@ def gather(heard: Heard, memory: Memory) -> Evidence:
             "offset": start + len(new),
             "first_call": settled.first_call,
             "task": settled.task[:8_000],
-            "ledger": _as_json(settled.ledger),
+            "ledger": _as_json(settled.ledger, settled.first_call),
         },
     )
     return now
@@ -114,7 +118,7 @@ def _added(known: Evidence, turns: Iterable[Turn], heard: Heard, helpers: Sequen
 
 def _helpers(memory: Memory) -> Sequence[Ledger]:
     """What the agent's helpers did since its last stop."""
-    names = [entry.name for entry in os.scandir(memory.folder) if entry.is_dir(follow_symlinks=False)]
+    names = [entry.name for entry in posix.scandir(memory.folder) if entry.is_dir(follow_symlinks=False)]
     if not names:
         return ()
     from touchline.hooks.subagents import new_evidence
@@ -178,7 +182,7 @@ def _ends_with(lines: bytes, message: str, *, helper: bool) -> bool:
 def _grown(heard: Heard, kept: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, bytes]:
     """Where reading goes on, and the whole lines from there."""
     with open(heard.transcript, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
+        size = posix.fstat(file.fileno()).st_size
         start = kept.get("offset")
         if not isinstance(start, int) or not 0 <= start <= size:
             begun = state.get("begun")
@@ -212,7 +216,7 @@ def _reader(agent: str) -> tuple[SessionLog, Callable[[bytes], object]]:
         return GeminiLog(project=None), nothing_skipped
     from touchline.transcripts import claude_log
 
-    return claude_log.ClaudeLog(), claude_log.skip
+    return claude_log.ClaudeLog(timed=False), claude_log.skip
 
 
 def _from_journal(memory: Memory, agent: str, since: int) -> tuple[Turn, int]:
@@ -229,9 +233,9 @@ def _from_journal(memory: Memory, agent: str, since: int) -> tuple[Turn, int]:
     return Turn(cli=agent, events=tuple(events)), before
 
 
-def _as_json(ledger: Ledger) -> dict[str, Any]:
+def _as_json(ledger: Ledger, first_call: int) -> dict[str, Any]:
     """By columns: told one by one with their names, hundreds of entries would cost more than the rules."""
-    commands = columns_of(Command, ledger.commands[-KEPT:])
+    commands = columns_of(Command, _telling(ledger.commands[-KEPT:], first_call))
     commands["kinds"] = list(map(sorted, commands["kinds"]))
     weakened = ledger.weakened
     return {
@@ -243,7 +247,15 @@ def _as_json(ledger: Ledger) -> dict[str, Any]:
         "pushes": ledger.pushes[-KEPT:],
         "pull_requests": ledger.pull_requests[-KEPT:],
         "weakened": None if weakened is None else columns_of(Weakened, (weakened,)),
+        "background": columns_of(Background, ledger.background[-KEPT:]),
     }
+
+
+def _telling(commands: Sequence[Command], first_call: int) -> Sequence[Command]:
+    """Without those of earlier prompts that only looked, but for the latest."""
+    looks = [each.call for each in commands if each.call < first_call and only_looks(each)]
+    gone = frozenset(looks[:-LOOKS_KEPT])
+    return [each for each in commands if each.call not in gone] if gone else commands
 
 
 def _whole(value: object) -> int:
@@ -263,6 +275,7 @@ def _ledger(told: Any) -> Ledger | None:
             pushes=tuple(map(int, told["pushes"])),
             pull_requests=tuple(map(str, told["pull_requests"])),
             weakened=None if weakened is None else from_columns(Weakened, weakened)[0],
+            background=from_columns(Background, told["background"]),
         )
     except (KeyError, TypeError, ValueError, IndexError):
         return None

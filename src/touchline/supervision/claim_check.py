@@ -40,13 +40,21 @@ _CHECKS: tuple[tuple[re.Pattern[str], frozenset[CommandKind]], ...] = (
 _ANY_CHECK: frozenset[CommandKind] = frozenset({"typecheck", "lint", "build", "test"})
 _CI = shape(r"(?i)\bci\b|pipeline|workflow")
 _CI_COMMAND = shape(r"\bgh\s+(?:pr\s+(?:checks|view|status)|run)\b|\bglab\s+ci\b")
+_LOOKS: frozenset[CommandKind] = frozenset({"look"})
+
+
+def only_looks(command: Command) -> bool:
+    """It read something, and no claim is ever held against it by itself."""
+    return command.kinds <= _LOOKS and not _CI_COMMAND.search(command.text)
 
 
 def check_claims(claims: Sequence[Claim], ledger: Ledger, prose: Prose) -> tuple[Claim, ...]:
     """Each claim of a message with its standing. A failure that the message admits is not hidden."""
-    partial = {c for c in claims if c.what == "tests_pass" and is_partial(prose, c)}
-    admits = bool(partial) or admits_failure(prose)
-    return tuple(_check(claim, ledger, prose, admits=admits, partial=claim in partial) for claim in claims)
+    parts = [claim.what == "tests_pass" and is_partial(prose, claim) for claim in claims]
+    admits = any(parts) or admits_failure(prose)
+    return tuple(
+        _check(claim, ledger, prose, admits=admits, partial=part) for claim, part in zip(claims, parts, strict=True)
+    )
 
 
 def _check(claim: Claim, ledger: Ledger, prose: Prose, *, admits: bool, partial: bool) -> Claim:
@@ -196,6 +204,8 @@ def _by_command(claim: Claim, ledger: Ledger, command: Command) -> Claim:
     seen = f"{command.named} ran {short_command(command.text)}: {_exit(command)}"
     if command.failed:
         return _contradicted(claim, seen, command.call)
+    if command.open:
+        return _unproved(claim, seen, command.call)
     if ledger.last_edit is not None and ledger.last_edit > command.call:
         return _unproved(claim, f"{seen}, but call {ledger.last_edit} changed a file after it", command.call)
     return _proved(claim, seen, command.call)
@@ -213,7 +223,7 @@ def _work(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
         return _proved(claim, f"{good[-1].named} ran {short_command(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
     if ledger.after_last_edit:
         bad = ledger.after_last_edit[-1]
-        shown = _exit(bad) if bad.failed else "no test is known to have passed"
+        shown = _exit(bad) if bad.failed or bad.open else "no test is known to have passed"
         return _unproved(claim, f"{bad.named} ran {short_command(bad.text)}: {shown}", bad.call)
     return _unproved(claim, f"nothing was run after the last change (call {ledger.last_edit})", ledger.last_edit)
 
@@ -223,7 +233,7 @@ def _verified(claim: Claim, ledger: Ledger, *, admits: bool) -> Claim:
         return _contradicted(claim, f"{hidden.named} ran {hidden.runner}: {counts(hidden)}", hidden.call)
     good = ledger.sound_after_last_edit
     if not ledger.writes:
-        good = good or tuple(c for c in ledger.commands if not c.failed and "test" not in c.kinds)
+        good = good or tuple(c for c in ledger.commands if not (c.failed or c.open) and "test" not in c.kinds)
     if good:
         return _proved(claim, f"{good[-1].named} ran {short_command(good[-1].text)}: {_exit(good[-1])}", good[-1].call)
     return _unproved(claim, "nothing that could show a fault was run after the last change")
@@ -251,8 +261,9 @@ def _committed(claim: Claim, ledger: Ledger, sentence: str) -> Claim:
 def _done_by(claim: Claim, ledger: Ledger, kind: CommandKind, calls: Sequence[int], noun: str) -> Claim:
     ran = [c for c in ledger.commands if kind in c.kinds]
     last = ran[-1] if ran else None
-    if last and last.failed and not any(call >= last.call for call in calls):
-        return _contradicted(claim, f"{last.named} ran {short_command(last.text)}: {_exit(last)}", last.call)
+    if last and (last.failed or last.open) and not any(call >= last.call for call in calls):
+        stand = _contradicted if last.failed else _unproved
+        return stand(claim, f"{last.named} ran {short_command(last.text)}: {_exit(last)}", last.call)
     proof = calls[-1] if calls else last.call if last else None
     if proof is None:
         return _unproved(claim, f"no {noun} is in the record")
@@ -292,6 +303,8 @@ def short_command(command: str) -> str:
 def _exit(command: Command) -> str:
     if command.exit_code is not None:
         return f"exit code {command.exit_code}"
+    if command.open:
+        return "it runs in the background, and how it ended is not known"
     return "failed" if command.failed else "succeeded"
 
 

@@ -39,11 +39,27 @@ class Command(Value):
     """True when the line first changes files and then runs the work, as `sed -i ... && pytest` does."""
     own: bool = False
     """True when Touchline ran it, not the agent."""
+    open: bool = False
+    """True while it runs in the background and nothing has told how it ended."""
 
     @property
     def named(self) -> str:
         """How a message names who ran it."""
         return _named(self.call, own=self.own)
+
+
+class Background(Value):
+    """A command that this call left to run in the background; a notice in a later turn may tell how it ended."""
+
+    call_id: str
+    """What the CLI calls it."""
+    call: int
+    line: str
+    """The whole command: which part of it an exit code is of cannot be told from less."""
+    exit_code: int | None = None
+    """None until its end was told."""
+    output: str = ""
+    """The file that holds what it printed."""
 
 
 class TestRun(Value):
@@ -97,6 +113,7 @@ class Ledger(Value):
     pushes: tuple[int, ...] = ()
     pull_requests: tuple[str, ...] = ()
     weakened: Weakened | None = None
+    background: tuple[Background, ...] = ()
     watched: bool = False
     """The workspace was compared before and after: what is not in `writes` was not changed."""
 
@@ -117,6 +134,7 @@ class Ledger(Value):
             commits=_tail(self.commits, call),
             pushes=tuple(p for p in self.pushes if p >= call),
             weakened=self.weakened if self.weakened is not None and self.weakened.call >= call else None,
+            background=tuple(b for b in self.background if b.call >= call),
         )
 
     @property
@@ -147,14 +165,15 @@ class Ledger(Value):
     def sound_after_last_edit(self) -> tuple[Command, ...]:
         """Commands after the last change that can show a fault, and did not fail.
 
-        A command that only ran tests does not count when none of its runs is known to have passed.
+        One that still runs in the background does not count; neither does one that only ran tests, when none of its
+        runs is known to have passed.
         """
         passed = {run.call for run in self.test_runs if run.outcome == "passed"}
         unproved = {run.call for run in self.test_runs} - passed
         return tuple(
             c
             for c in self.after_last_edit
-            if not c.failed and (c.call not in unproved or c.kinds & (VERIFYING - {"test"}))
+            if not (c.failed or c.open) and (c.call not in unproved or c.kinds & (VERIFYING - {"test"}))
         )
 
     @property

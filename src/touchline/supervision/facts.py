@@ -104,6 +104,19 @@ class Result(Value):
     at: datetime | None = None
 
 
+class Notice(Value):
+    """How a command that was left to run in the background ended, told by a record of the CLI itself.
+
+    Its call was answered when it began. A notice is never read out of what an agent, a person or a program wrote.
+    """
+
+    call_id: str
+    exit_code: int
+    output: str = ""
+    """The file that holds what it printed."""
+    at: datetime | None = None
+
+
 class Spent(Value):
     """Tokens of one model message, noted where they were spent."""
 
@@ -130,7 +143,7 @@ class Unread(Value):
     text: str
 
 
-Event = Prompt | Text | Call | Result | Spent | Fault | Unread
+Event = Prompt | Text | Call | Result | Notice | Spent | Fault | Unread
 
 
 class Turn(Value):

@@ -6,27 +6,40 @@ whose answer was never seen proves nothing. `before` goes on with an earlier led
 
 from __future__ import annotations
 
+from touchline.supervision.commands import Plan, plan_of
+from touchline.supervision.evidence import (
+    VERIFYING,
+    Background,
+    Command,
+    CommandKind,
+    Commit,
+    Ledger,
+    TestRun,
+    Weakened,
+    Write,
+)
+from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_of
+from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line
+from touchline.supervision.prepared import shape
+from touchline.supervision.shell_writes import is_scratch, shell_changes
+from touchline.supervision.tools import Change, changes_of, command_of, is_by_product, role_of
 from touchline.supervision.values import replace
-
-from .commands import Plan, plan_of
-from .evidence import VERIFYING, Command, CommandKind, Commit, Ledger, TestRun, Weakened, Write
-from .facts import Result, Step, Turn, steps_of
-from .line_tests import exit_code_of, run_of_tool, runs_of_line
-from .publishing import awaits_hash, commits_in, commits_of, pull_requests_in, pull_requests_of, pushed
-from .shell_writes import is_scratch, shell_changes
-from .snapshot import Snapshot
-from .tools import Change, changes_of, command_of, is_by_product, role_of
-from .weakening import counts_fell, weakened_by
+from touchline.supervision.weakening import counts_fell, weakened_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Literal
 
-__all__ = ["Snapshot", "ledger_of"]
+    from touchline.supervision.snapshot import Snapshot
 
 COMMAND_CHARACTERS = 400
 """Enough to recognise a command; a script in a here-document may be as long as a file."""
+
+BACKGROUND_KEPT = 20
+"""Commands in the background whose end is waited for. Few run at a time, and a server never ends."""
+BACKGROUND_CHARACTERS = 2_000
+"""A longer line is not kept whole, so that its end stays unknown."""
 
 FLAGS_FAILURES = frozenset({"claude"})
 """CLIs that give no exit code but mark each command that did not exit with zero."""
@@ -36,8 +49,14 @@ def ledger_of(turn: Turn | Sequence[Turn], before: Ledger | None = None, *, snap
     """The evidence of the turns, after that of `before`. Call indexes go on where `before` ended."""
     entries = _Entries(before or Ledger())
     for each in (turn,) if isinstance(turn, Turn) else turn:
-        for step in steps_of(each, first=entries.calls):
-            entries.take(step, each)
+        steps = iter(steps_of(each, first=entries.calls))
+        step = next(steps, None)
+        for event in each.events:
+            if isinstance(event, Notice):
+                entries.take_notice(event)
+            elif step is not None and event is step.call:
+                entries.take(step, each)
+                step = next(steps, None)
     if snapshot is not None:
         entries.take_snapshot(snapshot)
     entries.watched &= snapshot is not None
@@ -58,6 +77,7 @@ class _Entries:
         # A fallen count is worked out anew from all runs; a deed stays done.
         fell = start.weakened is not None and start.weakened.why == "count_fell"
         self.weakened: Weakened | None = None if fell else start.weakened
+        self.background: dict[str, Background] = {each.call_id: each for each in start.background}
         self.times: list[tuple[int, float, float]] = []
         """Of each call of this turn when it began and ended; 0 where it is not known."""
         self.watched = start.watched or not start.calls
@@ -76,6 +96,7 @@ class _Entries:
             pushes=tuple(self.pushes),
             pull_requests=tuple(self.pull_requests),
             weakened=weakened,
+            background=tuple(self.background.values()),
             watched=self.watched,
         )
 
@@ -93,7 +114,10 @@ class _Entries:
             if line is not None:
                 moved = result.text.startswith("Command ") and "background" in result.text[:200]
                 background = moved or call.args.get("run_in_background") is True
+                background = background and not result.failed
                 self._shell(at, line, result, cwd, background=background, flags_failures=turn.cli in FLAGS_FAILURES)
+                if background:
+                    self._begun(call.id, at, line)
         elif role == "code":
             self._command(at, str(call.args.get("code", call.tool)), frozenset({"run"}), result)
         elif role == "test":
@@ -105,9 +129,31 @@ class _Entries:
         elif role == "write":
             self._changes(((0, c) for c in changes_of(call.tool, call.args, result.text)), at, cwd, how="tool")
         elif role == "pr":
+            from touchline.supervision.publishing import pull_requests_in
+
             self.pull_requests.update(dict.fromkeys(pull_requests_in(result.text)))
         elif role == "commit":
+            from touchline.supervision.publishing import commits_in
+
             self.commits.extend(Commit(hash=h, call=at) for h in commits_in(result.text))
+        elif self.background:
+            self._read(call, result.text)
+
+    def take_notice(self, told: Notice) -> None:
+        """What is told of a command in the background holds for the call that began it: what it ran is as old as that.
+
+        Only the first notice of a command counts, as only the first result of a call does.
+        """
+        begun = self.background.get(told.call_id)
+        if begun is None or begun.exit_code is not None:
+            return
+        begun = replace(begun, exit_code=told.exit_code, output=told.output)
+        self.background[told.call_id] = begun
+        self._settle(begun, _runs(begun, ""))
+        plan = plan_of(begun.line)
+        if plan.kinds & {"commit", "push", "pr"}:
+            self._published(begun.call, plan, "", failed=bool(begun.exit_code), awaited=False)
+            self.pushes.sort()
 
     def take_snapshot(self, snapshot: Snapshot) -> None:
         """Note changes that no call accounts for: a script made them."""
@@ -144,11 +190,50 @@ class _Entries:
             result,
             failed=any(run.outcome == "failed" for run in runs),
             checks_own_edit=last is not None and any(p.kinds & VERIFYING for p in plan.parts[last + 1 :]),
+            background=background,
         )
-        if awaited or plan.kinds & {"commit", "push", "pr"}:
+        if not background and (awaited or plan.kinds & {"commit", "push", "pr"}):
             self._published(at, plan, result.text, failed=failed, awaited=awaited)
 
+    def _begun(self, call_id: str, at: int, line: str) -> None:
+        if len(line) <= BACKGROUND_CHARACTERS:
+            if len(self.background) >= BACKGROUND_KEPT:
+                del self.background[next(iter(self.background))]
+            self.background[call_id] = Background(call_id=call_id, call=at, line=line)
+
+    def _read(self, call: Call, text: str) -> None:
+        """The agent read what a command in the background printed, to its end, after that end was told.
+
+        It is a file, which anybody can write: it may tell how many tests there were, and that some failed, but never
+        better of them than the exit code does.
+        """
+        path = call.args.get("file_path")
+        begun = next((each for each in self.background.values() if each.output and each.output == path), None)
+        if begun is None or "offset" in call.args or "limit" in call.args:
+            return
+        text = shape(r"(?m)^ *\d+(?:\t|→)").sub("", text).rstrip()
+        mark = f"[exited with code {begun.exit_code}]"
+        known = [run for run in self.test_runs if run.call == begun.call]
+        read = _runs(begun, text.removesuffix(mark)) if text.endswith(mark) else ()
+        if len(read) == len(known):
+            self._settle(begun, map(_worse, read, known))
+
+    def _settle(self, begun: Background, runs: Iterable[TestRun]) -> None:
+        """Note how a command in the background ended, in the place of its call."""
+        runs = tuple(runs)
+        self.test_runs = sorted(
+            (*(run for run in self.test_runs if run.call != begun.call), *runs), key=lambda run: run.call
+        )
+        code = begun.exit_code
+        failed = bool(code) or any(run.outcome == "failed" for run in runs)
+        self.commands = [
+            replace(each, exit_code=code, failed=failed, open=False) if each.call == begun.call else each
+            for each in self.commands
+        ]
+
     def _published(self, at: int, plan: Plan, text: str, *, failed: bool, awaited: bool) -> None:
+        from touchline.supervision.publishing import commits_of, pull_requests_of, pushed  # most turns publish nothing
+
         for found in commits_of(plan, text, failed=failed, awaited=awaited):
             self.commits.append(Commit(hash=found, call=at))
         if pushed(plan, text, failed=failed):
@@ -158,8 +243,10 @@ class _Entries:
     def _awaited(self, at: int) -> bool:
         """True when the call just before committed without showing the hash."""
         last = self.commands[-1] if self.commands else None
-        if last is None or last.call != at - 1 or "commit" not in last.kinds or last.failed:
+        if last is None or last.call != at - 1 or "commit" not in last.kinds or last.failed or last.open:
             return False
+        from touchline.supervision.publishing import awaits_hash
+
         return awaits_hash(plan_of(last.text)) and not any(c.call == last.call for c in self.commits)
 
     def _command(
@@ -171,8 +258,9 @@ class _Entries:
         *,
         failed: bool = False,
         checks_own_edit: bool = False,
+        background: bool = False,
     ) -> None:
-        code = exit_code_of(result)
+        code = None if background else exit_code_of(result)
         self.commands.append(
             Command(
                 text=text[:COMMAND_CHARACTERS],
@@ -181,6 +269,7 @@ class _Entries:
                 exit_code=code,
                 failed=failed or result.failed or bool(code),
                 checks_own_edit=checks_own_edit,
+                open=background,
             )
         )
 
@@ -220,6 +309,19 @@ class _Entries:
         for write in self.writes:
             first.setdefault(_clean(write.path), write.change)
         return {path for path, change in first.items() if change == "created"}
+
+
+def _runs(begun: Background, text: str) -> tuple[TestRun, ...]:
+    """The test runs of a command in the background that has ended, having printed this as far as it is known."""
+    code = begun.exit_code
+    result = Result(call_id=begun.call_id, text=text, digest="", failed=bool(code), exit_code=code)
+    return runs_of_line(begun.call, plan_of(begun.line), result)
+
+
+def _worse(one: TestRun, other: TestRun) -> TestRun:
+    """Of two tellings of the same run the one that says less good of it; where they agree, the first."""
+    worth = ("failed", "unverified", "passed")
+    return other if worth.index(one.outcome) > worth.index(other.outcome) else one
 
 
 def _clean(path: str) -> str:

@@ -6,13 +6,12 @@ that of `tail`: such a run stands on its counts alone.
 
 from __future__ import annotations
 
+from touchline.supervision.commands import Plan
+from touchline.supervision.evidence import TestRun
+from touchline.supervision.facts import Result
 from touchline.supervision.prepared import shape
-
-from .commands import Plan
-from .evidence import TestRun
-from .facts import Result
-from .testruns import Counts, Outcome, counts_of, outcome_of
-from .weakening import is_test_path
+from touchline.supervision.testruns import Counts, Outcome, counts_of, outcome_of
+from touchline.supervision.weakening import is_test_path
 
 _ALL = 1_000
 """More summaries than a line prints."""
@@ -36,10 +35,11 @@ def runs_of_line(
 ) -> tuple[TestRun, ...]:
     """The test runs of a shell line, one per runner.
 
-    `flags_failures` where the CLI marks every non-zero exit as an error: then no mark means zero.
+    `flags_failures` where the CLI marks every non-zero exit as an error: then no mark means zero. Of a line that was
+    only begun, in the `background`, nothing is known yet.
     """
-    code = exit_code_of(result)
-    if code is None and flags_failures and not result.failed:
+    code = None if background else exit_code_of(result)
+    if code is None and flags_failures and not (background or result.failed):
         code = 0
     if "test" not in plan.kinds:
         return _runs_of_script(call, plan, result, code)
@@ -51,9 +51,9 @@ def runs_of_line(
     for runner, places in runners.items():
         seen = {plan.parts[at].exit for at in places}
         own = None if "hidden" in seen or (code != 0 and "own" not in seen) else code
-        counts = None if background else _counted(plan, places, result.text, runner)
+        counts = None if background or not result.text else _counted(plan, places, result.text, runner)
         unsure = background or (result.failed and code is None)
-        outcome = outcome_of(counts, None if background else own, failed=unsure, text=result.text)
+        outcome = outcome_of(counts, own, failed=unsure, text=result.text)
         runs.append(_run(call, runner, counts, own, outcome))
     return tuple(runs)
 

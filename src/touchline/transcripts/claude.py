@@ -16,6 +16,7 @@ from touchline.transcripts.claude_messages import (
     MessageUsage,
     add_assistant,
     add_results,
+    notice_of,
     usage_of,
     words_of,
 )
@@ -95,6 +96,11 @@ class ClaudeRecords:
         elif kind == "permission_denied":
             self._denied.add(identifier(record.get("tool_use_id")) or "")
             self.turn.fault("permission", text(record.get("message")), at=at)
+        elif kind == "task_notification":
+            call_id, output = identifier(record.get("tool_use_id")), text(record.get("output_file"))
+            told = notice_of(call_id, text(record.get("status")), text(record.get("summary")), output, at=at)
+            if told is not None:
+                self.turn.add(told)
 
     def _assistant(self, record: Mapping[str, Any], at: Any) -> None:
         message = mapping(record.get("message"))

@@ -5,7 +5,7 @@ The blocks of assistant and user messages are the same in the live stream and in
 
 from __future__ import annotations
 
-from touchline.supervision.facts import Usage
+from touchline.supervision.facts import Notice, Usage
 from touchline.supervision.prepared import shape
 from touchline.transcripts.gathering import NO_USAGE, Gathering, less
 from touchline.transcripts.shapes import count, identifier, items, joined_text, mapping, text
@@ -108,6 +108,35 @@ def add_results(turn: Gathering, content: Any, *, at: datetime | None) -> bool:
             add_result(turn, block, at=at)
             found = True
     return found
+
+
+def notice_of(
+    call_id: str | None, status: str, summary: str, output: str, *, at: datetime | None = None
+) -> Notice | None:
+    """How a command in the background ended; None when it was something else that ended, or in another way.
+
+    The summary quotes the agent's own description of the command, so that only what stands after it counts, and only
+    together with the status: of a helper, and of a command that was stopped, all of the summary is the agent's words.
+    """
+    ended = r'(?s)Background command ".*" (?:completed \(exit code (0)\)|failed with exit code (\d{1,5}))\Z'
+    found = shape(ended).match(summary)
+    if not found or not call_id or not output:
+        return None
+    code = int(found[1] or found[2])
+    if status != ("failed" if code else "completed"):
+        return None
+    return Notice(call_id=call_id, exit_code=code, output=output, at=at)
+
+
+def notice_in(words: str, *, at: datetime | None = None) -> Notice | None:
+    """The same out of the text that the agent is given. Whether the CLI wrote that text its record must tell."""
+    written = (
+        r"<task-notification>\n<task-id>[^<\n]+</task-id>\n<tool-use-id>([^<\n]+)</tool-use-id>\n"
+        r"<output-file>([^<\n]+)</output-file>\n<status>([a-z]+)</status>\n<summary>([^<]+)</summary>\n"
+        r"</task-notification>\s*\Z"
+    )
+    found = shape(written).match(words)
+    return notice_of(found[1], found[3], found[4], found[2], at=at) if found else None
 
 
 def words_of(content: Any) -> str:
