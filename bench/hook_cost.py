@@ -5,8 +5,8 @@
 Bare is `python -c pass`. A hook runs as it is installed, through a shell, with an event as Claude Code sends it. All
 kinds take turns, each after a bare start, so that a busy machine disturbs them alike. Compared are the 95th percentiles
 of the processor time, which other programs disturb least; the time on the clock is shown beside it. Twice a bare start
-is the limit for every kind of event, and for the events of a whole session: `MIX` is what one prompt brings. A stop
-that asks all the rules is above it, and is held to a limit of its own. Exit code 1 when a limit is missed.
+is the limit for every kind of event, and for the events of a whole session: `MIX` is what one prompt brings. What a
+stop costs grows with what the agent says; a long message has a limit of its own. Exit code 1 when one is missed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from uuid import NAMESPACE_URL, uuid5
 from touchline.hooks.agents_known import hook_command
 
 LIMIT = 2.0
-STOP_LIMIT = 3.0
-"""The aim is `LIMIT` here too. What stands in the way is in docs/explanation/benchmarks.md."""
+LONG_LIMIT = 2.5
+"""Of a stop with a long message: each of its sentences is held against the rules."""
 MIX = {
     "SessionStart": 1,
     "UserPromptSubmit": 1,
@@ -40,6 +40,15 @@ MIX = {
 """Events of a short session: one prompt and twenty calls, two of which fail. Longer ones have fewer stops to a call."""
 
 ANSWER = "I fixed the parser, and all tests pass."
+LONG_STOP = "Stop, 600 letters"
+LONG_ANSWER = (
+    "I fixed the parser so that it no longer drops the last token of a line. The cause was in `read_token`: the loop "
+    "stopped one place before the end of the buffer. I changed `src/parser.py` to look at what remains first, added a "
+    "regression test in `tests/test_parser.py` for an input without a final newline, and ran the whole test suite.\n\n"
+    "## Summary\n- `src/parser.py`: loop bound corrected, dead branch removed\n- `tests/test_parser.py`: new test for "
+    "an input without a newline\n- All tests pass (12 passed in 0.31s)\n\nShall I tidy up the lexer in the same way?"
+)
+"""What agents end a task with: what was wrong, what was changed, what was run."""
 
 
 class Spent(NamedTuple):
@@ -63,7 +72,7 @@ class Session:
             while file.tell() < megabytes * 1_000_000:
                 file.write(self._turn())
 
-    def _turn(self) -> str:
+    def _turn(self, answer: str = ANSWER) -> str:
         """A prompt, five calls that read 8 kB each, a change, its test, and an answer."""
         lines = [self._record("user", {"type": "text", "text": "Please look into the parser, and mend it."})]
         for _ in range(5):
@@ -72,7 +81,7 @@ class Session:
             "Edit", {"file_path": str(self.folder / "a.py"), "old_string": "1", "new_string": "2"}, "ok"
         )
         lines += self._call("Bash", {"command": "python3 -m pytest -q"}, "12 passed in 0.31s")
-        lines.append(self._record("assistant", {"type": "text", "text": ANSWER}))
+        lines.append(self._record("assistant", {"type": "text", "text": answer}))
         return "".join(lines)
 
     def _call(self, tool: str, args: dict[str, Any], result: str) -> list[str]:
@@ -89,7 +98,7 @@ class Session:
         record = {"type": who, "sessionId": self.name, "cwd": str(self.folder), "message": message}
         return json.dumps({**record, "timestamp": "2026-01-01T00:00:00.000Z", "uuid": str(self.number)}) + "\n"
 
-    def event(self, name: str) -> bytes:
+    def event(self, name: str, answer: str = ANSWER) -> bytes:
         self.number += 1
         args = {"command": f"grep -rn name_{self.number} src", "description": "Look for a name"}
         fields: dict[str, dict[str, Any]] = {
@@ -105,7 +114,7 @@ class Session:
             "Stop": {
                 "stop_hook_active": False,
                 "background_tasks": [],
-                "last_assistant_message": ANSWER,
+                "last_assistant_message": answer,
             },
         }
         said = {
@@ -123,10 +132,12 @@ class Session:
             # A call that ends well in between: two failures out of three are a finding, which loads the rules.
             self.run(self.event("PostToolUse"))
             self.run(self.event("PostToolUse"))
-        if name == "Stop":
-            with self.transcript.open("a") as file:
-                file.write(self._turn())
-        return self.run(self.event(name))
+        if name not in ("Stop", LONG_STOP):
+            return self.run(self.event(name))
+        answer = ANSWER if name == "Stop" else LONG_ANSWER
+        with self.transcript.open("a") as file:
+            file.write(self._turn(answer))
+        return self.run(self.event("Stop", answer))
 
     def run(self, said: bytes) -> Spent:
         return measured(["/bin/sh", "-c", hook_command("claude")], said, self.env)
@@ -153,7 +164,7 @@ def at_95(values: list[float]) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--mb", type=float, default=20.0, help="megabytes of the large transcript")
     given = parser.parse_args()
     missed = False
@@ -161,9 +172,9 @@ def main() -> int:
         sessions = [Session(Path(place), size) for size in (0.1, given.mb)]
         for session in sessions:
             session.run(session.event("SessionStart"))
-            for name in MIX:
+            for name in (*MIX, LONG_STOP):
                 session.spent(name)  # once unmeasured: the first run writes compiled files
-        kinds = [(session, name) for session in sessions for name in MIX]
+        kinds = [(session, name) for session in sessions for name in (*MIX, LONG_STOP)]
         bares: list[Spent] = []
         costs: dict[tuple[str, str], list[Spent]] = {(session.name, name): [] for session, name in kinds}
         for _ in range(given.rounds):
@@ -178,8 +189,9 @@ def main() -> int:
         for name, times in MIX.items():
             found = costs[session.name, name]
             whole += found * times
-            missed |= _shown(name, found, bares, STOP_LIMIT if name == "Stop" else LIMIT)
+            missed |= _shown(name, found, bares, LIMIT)
         missed |= _shown("a session's events", whole, bares, LIMIT)
+        missed |= _shown(LONG_STOP, costs[session.name, LONG_STOP], bares, LONG_LIMIT)
     return int(missed)
 
 
@@ -191,8 +203,6 @@ def _shown(name: str, found: list[Spent], bares: list[Spent], limit: float | Non
         told.append(f"{which} median {median(values):6.1f}, 95th {at_95(values):6.1f} = {ratio:4.2f} x bare")
     missed = limit is not None and ratio > limit
     against = "" if limit is None else f"   limit {limit:.1f}" + (" MISSED" if missed else "")
-    if limit is not None and limit > LIMIT and ratio > LIMIT:
-        against += f", aim {LIMIT:.1f} MISSED"
     print(f"  {name:20} {told[1]}   {told[0]}{against}")
     return missed
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 os.environ.pop("CI", None)
 # What the person who runs the tests has set for their own Touchline is theirs.
 for _name in [
-    name for name in os.environ if name.startswith(("XDG_", "TOUCHLINE_")) and not name.endswith(("KILLS", "SEED"))
+    name
+    for name in os.environ
+    if name.startswith(("XDG_", "TOUCHLINE_")) and not name.endswith(("KILLS", "SEED", "TEST_CLIS"))
 ]:
     del os.environ[_name]
 

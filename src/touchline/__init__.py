@@ -9,8 +9,6 @@ The library's face. Nothing is loaded until it is used, so importing Touchline c
     >>> touchline.decide(touchline.Situation(stop=stop, ended=turn.ended, ledger=ledger)).action
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # type checkers know this name; importing `typing` would cost more than all the rest
 if TYPE_CHECKING:
     from typing import Any
@@ -58,7 +56,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _FACE:
         raise AttributeError(f"module 'touchline' has no attribute {name!r}")
     from importlib import import_module
@@ -69,5 +67,5 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     return sorted([*globals(), *_FACE])

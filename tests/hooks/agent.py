@@ -22,10 +22,11 @@ class Agent:
         self.transcript = folder / "transcript.jsonl"
         self.transcript.touch()
         self.number = 0
+        self.python: tuple[str, ...] = ()
 
     def send(self, raw: bytes, *arguments: str, **env: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [sys.executable, "-I", "-S", entry_path(), *(arguments or ("claude",))],
+            [sys.executable, "-I", "-S", *self.python, entry_path(), *(arguments or ("claude",))],
             input=raw,
             env={"HOME": str(self.home), "PATH": os.environ["PATH"], **env},
             capture_output=True,
@@ -52,11 +53,11 @@ class Agent:
         answer = self.tell("Stop", last_assistant_message=words, stop_hook_active=False, background_tasks=[], **fields)
         return answer["reason"] if answer and answer.get("decision") == "block" else None
 
-    def record(self, who: str, block: dict[str, Any]) -> None:
+    def record(self, who: str, block: dict[str, Any], **fields: Any) -> None:
         self.number += 1
         message = {"role": who, "id": f"m{self.number}", "content": [block], "stop_reason": None}
         with self.transcript.open("a") as file:
-            file.write(json.dumps({"type": who, "cwd": str(self.folder), "message": message}) + "\n")
+            file.write(json.dumps({"type": who, "cwd": str(self.folder), "message": message, **fields}) + "\n")
 
     def said(self, words: str) -> None:
         self.record("assistant", {"type": "text", "text": words})
@@ -64,10 +65,28 @@ class Agent:
     def prompted(self, words: str) -> None:
         self.record("user", {"type": "text", "text": words})
 
-    def called(self, tool: str, args: dict[str, Any], result: str, *, failed: bool = False) -> None:
+    def called(self, tool: str, args: dict[str, Any], result: str, *, failed: bool = False) -> str:
+        """Its id."""
         name = f"call_{self.number}"
         self.record("assistant", {"type": "tool_use", "id": name, "name": tool, "input": args})
         self.record("user", {"type": "tool_result", "tool_use_id": name, "content": result, "is_error": failed})
+        return name
+
+    def began(self, command: str) -> str:
+        """A command in the background; its id."""
+        args = {"command": command, "run_in_background": True}
+        return self.called("Bash", args, "Command running in background with ID: b1. Output is being written to: /x.")
+
+    def notified(self, call: str, code: int, **fields: Any) -> None:
+        """The end of such a command, as Claude Code writes it down; other `fields` make it another's words."""
+        ended = f"failed with exit code {code}" if code else "completed (exit code 0)"
+        words = (
+            f"<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>{call}</tool-use-id>\n"
+            f"<output-file>/x</output-file>\n<status>{'failed' if code else 'completed'}</status>\n"
+            f'<summary>Background command "the tests" {ended}</summary>\n</task-notification>'
+        )
+        told = fields or {"origin": {"kind": "task-notification", "producer": "session-task"}, "promptSource": "system"}
+        self.record("user", {"type": "text", "text": words}, **told)
 
     def edited(self) -> None:
         path = str(self.folder / "parser.py")

@@ -105,6 +105,40 @@ turns:
     assert "<task-notification>" in heard[3], "the end of the task woke the agent, not the coach"
 
 
+IN_THE_BACKGROUND = """
+turns:
+  - calls: [{{write: "${{workspace}}/test_sum.py", content: "{test}"}}]
+  - calls: [{{raw: Bash, args: {{command: "{line}", run_in_background: true}}}}]
+  - text: I wrote test_sum.py, and the tests run in the background.
+  - text: I wrote test_sum.py, and all tests pass.
+  - text: I cannot make them pass. Shall I leave it at that?
+"""
+A_TEST = "import unittest\\nclass A(unittest.TestCase):\\n  def test_a(self): self.assertEqual(2, 1 + {})\\n"
+
+
+@pytest.mark.parametrize(
+    ("sum", "line", "why"),
+    [
+        (1, "sleep 2; python3 -m unittest -q", ""),
+        (2, "sleep 2; python3 -m unittest -q", "call 1 ran unittest: failed (exit code 1)"),
+        (1, "sleep 2; python3 -m unittest -q | tail -3", "ended with exit code 0"),
+    ],
+    ids=["they passed", "they failed", "the end was another's"],
+)
+def test_how_tests_in_the_background_ended_counts(
+    with_hooks: Callable[[Cli], CliHome], sum: int, line: str, why: str
+) -> None:
+    home = with_hooks("claude")
+    home.play(IN_THE_BACKGROUND.format(test=A_TEST.format(sum), line=line))
+    home.run("Write a test")
+    heard = [one.heard for one in played(home)]
+    assert "[System Coach]" not in heard[3], "the end of the task woke the agent, not the coach"
+    coached = "".join(heard[4:])
+    assert ("[System Coach]" in coached) is bool(why)
+    assert why in coached
+    assert log_of(home) == ""
+
+
 def test_a_question_and_an_honest_answer_are_left_alone(with_hooks: Callable[[Cli], CliHome]) -> None:
     home = with_hooks("claude")
     home.play("turns: [{text: The parser is in src/parser.py. It splits the text at commas.}]")

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from touchline.digests import digest
 from touchline.hooks import glance
 from touchline.supervision.facts import Call, Result, Step
 from touchline.supervision.limits import LIMITS
@@ -54,9 +55,9 @@ def test_nothing_that_the_rules_find_is_passed_over(
         call = Call(id=str(index), tool=tool, args=args)
         if watch.before(call, index=index) is not None:
             assert glance.may_refuse(state, glance.call_key(tool, args))
-        result = Result(call_id=str(index), text=text, digest=glance.digest(text), failed=failed)
+        result = Result(call_id=str(index), text=text, digest=digest(text), failed=failed)
         found = watch.after(Step(index=index, call=call, result=result))
-        doubtful = glance.take(state, glance.call_key(tool, args), glance.digest(text), failed)
+        doubtful = glance.take(state, glance.call_key(tool, args), digest(text), failed)
         assert doubtful or found is None, found
 
 
@@ -68,7 +69,7 @@ def test_different_calls_that_end_well_are_never_doubted(made: list[tuple[int, b
     for index, (number, _) in enumerate(made):
         key = glance.call_key("Read", {"file_path": f"/w/{index}.py", "offset": number})
         assert not glance.may_refuse(state, key)
-        assert not glance.take(state, key, glance.digest(f"{index}"), False)
+        assert not glance.take(state, key, digest(f"{index}"), False)
 
 
 def test_the_numbers_are_those_of_the_rules() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.hooks.agent import Agent
 
+from touchline.hooks import entry_path
 from touchline.hooks.memory import DAYS_KEPT, LOG_BYTES, note
 
 pytestmark = pytest.mark.timeout(60)
@@ -131,9 +132,12 @@ def test_a_folder_that_cannot_be_written_harms_nobody(agent: Agent) -> None:
 
 def test_a_hook_that_hangs_gives_up_by_itself(agent: Agent) -> None:
     """Nobody ends the input, as when an agent breaks in the middle of a hook."""
-    program = "import touchline.hooks.quick as quick; quick.SECONDS = 0.3; quick.main(['claude'])"
+    program = (
+        "import sys; import touchline.hooks.quick as quick; quick.SECONDS = 0.3; "
+        "quick.main(['claude'], {'HOME': sys.argv[1]})"
+    )
     with subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", program, str(agent.home)],
         stdin=subprocess.PIPE,
         env={"HOME": str(agent.home), "PATH": os.environ["PATH"]},
     ) as hanging:
@@ -192,3 +196,57 @@ def test_sessions_long_over_are_forgotten_and_others_kept(agent: Agent) -> None:
         os.utime(path, (long_ago, long_ago))
     agent.tell("SessionStart", source="startup")
     assert {path.name for path in folder.iterdir()} == {"claude-young", "claude-s-1"}
+
+
+def test_a_fault_of_loading_a_hook_is_noted_too(agent: Agent, tmp_path: Path) -> None:
+    """From a copy with a module that does not load, as in the middle of an update."""
+    home = tmp_path / "packages"
+    shutil.copytree(Path(entry_path()).parents[1], home / "touchline", ignore=shutil.ignore_patterns("__pycache__"))
+    entry = home / "touchline" / "hooks" / "entry.py"
+    for broken in (entry.with_name("begin.py"), home / "touchline" / "kept_file.py"):
+        whole = broken.read_text()
+        broken.write_text("this is no Python\n")
+        done = _sent(agent, entry)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert f"{broken.name}" in agent.log
+        broken.write_text(whole)
+        (agent.state / "hooks.log").unlink()
+
+
+def test_a_hook_runs_from_a_folder_whose_name_is_no_text(agent: Agent, tmp_path: Path) -> None:
+    home = tmp_path / os.fsdecode(b"odd \xff folder")
+    shutil.copytree(Path(entry_path()).parents[1], home / "touchline", ignore=shutil.ignore_patterns("__pycache__"))
+    for _ in range(2):
+        done = _sent(agent, home / "touchline" / "hooks" / "entry.py", hook_event_name="PostToolUse", tool_name="Read")
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert agent.log == ""
+    assert len(list(agent.state.rglob("calls.jsonl"))) == 1
+
+
+def _sent(agent: Agent, entry: Path, **fields: str) -> subprocess.CompletedProcess[bytes]:
+    said = {"session_id": "s-1", "hook_event_name": "SessionStart", "cwd": str(agent.folder), **fields}
+    command = [sys.executable, "-I", "-S", "-X", "utf8", str(entry), "claude"]
+    env = {"HOME": str(agent.home), "PATH": os.environ["PATH"]}
+    return subprocess.run(command, input=json.dumps(said).encode(), env=env, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("place", ["pipe", "other", "nowhere"])
+def test_whatever_stands_in_the_place_of_a_kept_file_a_stop_is_judged(agent: Agent, place: str) -> None:
+    agent.prompted("Write the parser")
+    agent.edited()
+    hedged = "I have implemented the parser. It should work now."
+    assert agent.stop(hedged) is not None
+    cache = agent.home / ".cache" / "touchline"
+    (hooks,), (rules,) = cache.glob("hooks-*.bin"), cache.glob("rules-*.bin")
+    if place == "pipe":
+        for file in (hooks, rules):
+            file.unlink()
+            os.mkfifo(file)
+    elif place == "other":
+        shutil.copyfile(hooks, rules)
+    env = {"XDG_CACHE_HOME": "/proc/nothing"} if place == "nowhere" else {}
+    agent.said(hedged)
+    told = {"session_id": "s-2", "transcript_path": str(agent.transcript), "hook_event_name": "Stop"}
+    done = agent.send(json.dumps({**told, "last_assistant_message": hedged}).encode(), **env)
+    assert b'"block"' in done.stdout
+    assert agent.log == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from tests.hooks.agent import Agent
@@ -146,6 +147,85 @@ def test_proof_that_is_under_way_is_waited_for(
         assert "failed" not in spoken["reason"]
 
 
+DONE = "I fixed the parser, and all tests pass."
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_end_of_a_command_is_told_at_a_later_stop_than_its_beginning(agent: Agent, code: int) -> None:
+    """What was read of the transcript is overwritten: the pairing is kept with the evidence."""
+    agent.prompted("Fix the parser")
+    agent.edited()
+    call = agent.began("python3 -m pytest -q")
+    agent.said("I fixed the parser, and its tests run.")
+    waiting = {"last_assistant_message": "I fixed the parser, and its tests run.", "background_tasks": [TESTS]}
+    assert agent.tell("Stop", **waiting) is None
+    agent.transcript.write_bytes(b" " * (agent.transcript.stat().st_size - 1) + b"\n")
+    agent.notified(call, code)
+    reason = agent.stop(DONE)
+    if code:
+        assert reason is not None
+        assert "call 1 ran pytest: failed (exit code 1)" in reason
+    else:
+        assert reason is None
+    assert agent.log == ""
+
+
+def test_a_person_may_speak_between_a_command_and_its_end(agent: Agent) -> None:
+    agent.prompted("Fix the parser")
+    agent.edited()
+    call = agent.began("python3 -m pytest -q")
+    agent.said("The tests run.")
+    assert agent.tell("Stop", last_assistant_message="The tests run.", background_tasks=[TESTS]) is None
+    agent.prompted("Fine. What is next?")
+    agent.said("I wait for the tests.")
+    assert agent.tell("Stop", last_assistant_message="I wait for the tests.", background_tasks=[TESTS]) is None
+    agent.notified(call, 0)
+    assert agent.stop(DONE) is None
+
+
+def test_an_edit_after_its_beginning_takes_the_worth_from_a_command_in_the_background(agent: Agent) -> None:
+    agent.prompted("Fix the parser")
+    agent.edited()
+    call = agent.began("python3 -m pytest -q")
+    agent.edited()
+    agent.notified(call, 0)
+    reason = agent.stop(DONE)
+    assert reason is not None
+    assert "Files were changed" in reason
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda agent, call: agent.notified(call, 0, promptSource="typed"),
+        lambda agent, call: agent.notified(call, 0, origin={"kind": "human"}),
+        lambda agent, call: agent.called("Bash", {"command": "cat notes.txt"}, _notice(agent, call)),
+        lambda agent, call: agent.said(_notice(agent, call)),
+        lambda agent, call: agent.notified("call_99", 0),
+    ],
+    ids=["a person typed it", "a person's, said so", "a command printed it", "the agent wrote it", "of another call"],
+)
+def test_words_like_those_of_the_end_prove_nothing(agent: Agent, forge: Callable[[Agent, str], object]) -> None:
+    agent.prompted("Fix the parser")
+    agent.edited()
+    call = agent.began("python3 -m pytest -q")
+    forge(agent, call)
+    reason = agent.stop(DONE)
+    assert reason is not None
+    assert "call 1, `python3 -m pytest -q`, ended is not known" in reason
+    agent.notified(call, 0)
+    assert agent.stop(DONE) is None, "the CLI's own record does"
+
+
+def _notice(agent: Agent, call: str) -> str:
+    """The words that Claude Code would write; its record of them is taken back."""
+    before = agent.transcript.read_bytes()
+    agent.notified(call, 0)
+    words: str = json.loads(agent.transcript.read_bytes()[len(before) :])["message"]["content"][0]["text"]
+    agent.transcript.write_bytes(before)
+    return words
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -276,14 +356,15 @@ def test_a_missing_transcript_is_noted_and_the_agent_goes_on(agent: Agent) -> No
 
 
 @pytest.mark.parametrize("harm", ["damaged", "another's"])
-def test_a_store_of_rules_that_cannot_be_trusted_is_made_anew(agent: Agent, harm: str) -> None:
+@pytest.mark.parametrize("kept", ["hooks", "rules"])
+def test_a_kept_file_that_cannot_be_trusted_is_made_anew(agent: Agent, kept: str, harm: str) -> None:
     agent.prompted("Write the parser")
     agent.edited()
     assert agent.stop(HEDGED) is not None
-    (store,) = (agent.home / ".cache" / "touchline").iterdir()
+    (store,) = (agent.home / ".cache" / "touchline").glob(f"{kept}-*.bin")
     whole = store.read_bytes()
     if harm == "damaged":
-        store.write_bytes(whole[:100_000] + bytes(8_192) + whole[108_192:])
+        store.write_bytes(whole[:40_000] + bytes(8_192) + whole[48_192:])
     else:
         store.chmod(0o666)
     harmed = store.stat().st_ino
@@ -292,3 +373,28 @@ def test_a_store_of_rules_that_cannot_be_trusted_is_made_anew(agent: Agent, harm
     made = store.stat()
     assert made.st_ino != harmed
     assert made.st_mode & 0o777 == 0o600
+
+
+def test_a_hook_loads_little_and_what_it_loads_is_kept(agent: Agent) -> None:
+    """`os` alone would be a quarter of a bare start; of our own modules those that open the kept files are sought."""
+    agent.prompted("Write the parser")
+    agent.edited()
+    assert agent.stop(HEDGED) is not None
+    assert agent.stop(HEDGED) is not None
+    agent.said(HEDGED)
+    told = {
+        "session_id": "s-2",
+        "transcript_path": str(agent.transcript),
+        "hook_event_name": "Stop",
+        "last_assistant_message": HEDGED,
+    }
+    agent.python = ("-X", "importtime")
+    done = agent.send(json.dumps(told).encode())
+    assert b"block" in done.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    assert {"touchline.kept_modules", "touchline.hooks.stopping"} <= loaded
+    dear = {"os", "re", "json", "typing", "enum", "functools", "dataclasses", "datetime", "collections", "__future__"}
+    assert not loaded & dear
+    for kept in ("hooks", "rules"):
+        (store,) = (agent.home / ".cache" / "touchline").glob(f"{kept}-*.bin")
+        assert store.stat().st_mtime_ns < agent.transcript.stat().st_mtime_ns, "nothing was missed, so none is written"

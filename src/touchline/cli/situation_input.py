@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from touchline.cli.fields import Fields
+from touchline.digests import digest
 from touchline.errors import SituationError
 from touchline.supervision.budgets import Budget, Spending
 from touchline.supervision.coach import Plan
@@ -20,7 +21,6 @@ from touchline.supervision.situation import Situation, Work
 from touchline.supervision.stop import classify
 from touchline.supervision.thrash import current_loop
 from touchline.supervision.values import Value, names_of, replace
-from touchline.transcripts.bounds import digest
 from touchline.transcripts.read import CLIS, read_turn
 
 SCHEMA = "touchline.situation/1"

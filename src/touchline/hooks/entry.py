@@ -1,23 +1,18 @@
-"""Started by a coding agent at each of its hooks. Whatever goes wrong here, the agent goes on: the exit code is 0.
+"""What an agent's hooks start. Compiled anew at every start, so that all else is elsewhere."""
 
-Kept as small as can be: a program's first file is compiled anew at every start.
-"""
-
-import gc
-import os
 import sys
 
-gc.disable()
 # Last, so that nothing installed beside Touchline can stand in for the standard library.
-sys.path.append(__file__.rsplit(os.sep, 3)[0])
+sys.path.append(__file__[: -len("/touchline/hooks/entry.py")])
 try:
-    from touchline.hooks.quick import main
+    from touchline.kept_modules import use_kept
 
-    main(sys.argv[1:])
-except BaseException:  # a person's session ranks above our fault
+    keep = use_kept("hooks")
+    from touchline.hooks.begin import run
+
+    run(sys.argv[1:], keep)
+except BaseException:  # of loading it; what happens then is caught there
     from touchline.hooks.memory import note_fault
+    from touchline.plain_os import environment
 
-    note_fault(os.environ, sys.argv[1:])
-finally:
-    # On every path, the fault of a fault too. Skips tidying up: nothing is left to write, and somebody waits.
-    os._exit(0)
+    note_fault(environment(), sys.argv[1:])

@@ -7,11 +7,7 @@ person set instead stands in the state.
 
 from __future__ import annotations
 
-try:
-    from _blake2 import blake2b
-except ImportError:  # a private module of CPython, half as dear as hashlib
-    from hashlib import blake2b
-
+from touchline.digests import digest
 from touchline.plain_json import dumps
 
 TYPE_CHECKING = False
@@ -32,10 +28,6 @@ ARGS_CHARS = 32_000
 """Longer arguments, such as a file's whole content, are kept as their beginning and a digest."""
 IDLE_CHARS = 8
 """No word for doing nothing is longer; calls with only such values count as one call."""
-
-
-def digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def kept_args(args: dict[str, Any]) -> dict[str, Any]:

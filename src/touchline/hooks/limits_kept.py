@@ -5,7 +5,7 @@ Reading settings costs more than a whole hook, so it is done only when what the 
 
 from __future__ import annotations
 
-from touchline.hooks.glance import digest
+from touchline.digests import digest
 from touchline.settings.quick import said_for_hooks
 
 TYPE_CHECKING = False

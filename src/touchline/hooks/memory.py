@@ -7,11 +7,11 @@ event waits for them.
 
 from __future__ import annotations
 
-import fcntl
-import os
+import posix
 import time
 
 from touchline.plain_json import dumps, loads
+from touchline.plain_os import home_of, join, makedirs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,46 +32,46 @@ def state_folder(env: Mapping[str, str]) -> str:
     """Where hooks keep what they remember, by the XDG rules."""
     given = env.get("XDG_STATE_HOME", "")
     if not given.startswith("/"):
-        given = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
-    return os.path.join(given, "touchline")
+        given = join(home_of(env), ".local", "state")
+    return join(given, "touchline")
 
 
 class Memory:
     """One session's folder, held by this process alone while it is open."""
 
     def __init__(self, env: Mapping[str, str], agent: str, session: str, helper: str = "") -> None:
-        self.folder = os.path.join(state_folder(env), "hooks", f"{agent}-{_name(session)}")
+        self.folder = join(state_folder(env), "hooks", f"{agent}-{_name(session)}")
         if helper:
-            self.folder = os.path.join(self.folder, _name(helper))
+            self.folder = join(self.folder, _name(helper))
         self.state: dict[str, Any] = {}
         self._lock = -1
 
     def __enter__(self) -> Memory:
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        self._lock = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        makedirs(self.folder, 0o700)
+        self._lock = posix.open(join(self.folder, "lock"), posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
         # Calls that ran at the same time end at the same time; a process that dies lets go by itself.
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        posix.lockf(self._lock, posix.F_LOCK, 0)
         found = self.load("state.json")
         self.state = found if isinstance(found, dict) and _is_ours(found) else {}
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._lock)
+        posix.close(self._lock)
 
     def load(self, name: str) -> Any:
         """What was saved under this name; None when there is nothing, or nothing readable."""
         try:
-            with open(os.path.join(self.folder, name), "rb") as file:
+            with open(join(self.folder, name), "rb") as file:
                 return loads(file.read())
         except (OSError, ValueError, RecursionError):
             return None
 
     def save(self, name: str, value: object) -> None:
         """Save whole or not at all: a process may be killed at any point."""
-        path = os.path.join(self.folder, name)
+        path = join(self.folder, name)
         with open(f"{path}.new", "w", encoding="utf-8") as file:
             file.write(dumps(value))
-        os.replace(f"{path}.new", path)
+        posix.replace(f"{path}.new", path)
 
     def keep(self) -> None:
         """Save the state."""
@@ -79,7 +79,7 @@ class Memory:
 
     def append_call(self, entry: list[Any]) -> None:
         """Note a finished call, or that a person spoke."""
-        path = os.path.join(self.folder, "calls.jsonl")
+        path = join(self.folder, "calls.jsonl")
         with open(path, "ab") as file:
             file.write(dumps(entry).encode() + b"\n")
             large = file.tell() > CALLS_BYTES
@@ -90,12 +90,12 @@ class Memory:
                 del lines[0]
             with open(f"{path}.new", "wb") as file:
                 file.writelines(lines)
-            os.replace(f"{path}.new", path)
+            posix.replace(f"{path}.new", path)
 
     def calls(self) -> Iterator[list[Any]]:
         """Every call of the journal, oldest first; lines that cannot be read are passed over."""
         try:
-            with open(os.path.join(self.folder, "calls.jsonl"), "rb") as file:
+            with open(join(self.folder, "calls.jsonl"), "rb") as file:
                 lines = file.read().splitlines()
         except OSError:
             return
@@ -110,9 +110,9 @@ class Memory:
 
 def forget_old(env: Mapping[str, str], *, now: float, at_most: int = 20) -> None:
     """Remove the folders of sessions long over, a few at a time."""
-    folder = os.path.join(state_folder(env), "hooks")
+    folder = join(state_folder(env), "hooks")
     gone = 0
-    for entry in os.scandir(folder):
+    for entry in posix.scandir(folder):
         if gone >= at_most:
             return
         if entry.is_dir(follow_symlinks=False) and entry.stat().st_mtime < now - DAYS_KEPT * 86_400:
@@ -126,14 +126,14 @@ def note(env: Mapping[str, str], words: str) -> None:
     """Add a line to the log of the hooks, or give up: a log is not worth a person's session."""
     try:
         folder = state_folder(env)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        path = os.path.join(folder, "hooks.log")
+        makedirs(folder, 0o700)
+        path = join(folder, "hooks.log")
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {' '.join(words.split())[:2_000]}\n"
         with open(path, "a", encoding="utf-8", errors="replace") as file:
             file.write(line)
             large = file.tell() > LOG_BYTES
         if large:
-            os.replace(path, f"{path}.1")
+            posix.replace(path, f"{path}.1")
     except OSError:
         pass
 

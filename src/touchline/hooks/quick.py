@@ -6,14 +6,16 @@ rules when something may be found.
 
 from __future__ import annotations
 
-import os
+import posix
 import sys
 from time import time
 
+from touchline.digests import digest
 from touchline.hooks import glance
 from touchline.hooks.dialects import EVENTS, Heard, answer
 from touchline.hooks.memory import Memory, forget_old, note
 from touchline.plain_json import dumps, loads
+from touchline.plain_os import environment, home_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,27 +46,27 @@ PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move
 """How a patch of Codex names its files, which stand in no field of their own."""
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str], env: Mapping[str, str]) -> None:
     """Answer the event on standard input for the agent that `arguments` names."""
-    if os.environ.get(SUPERVISED):
+    if env.get(SUPERVISED):
         return
     signal(SIGALRM, _give_up)
     setitimer(ITIMER_REAL, SECONDS)
     said = loads(sys.stdin.buffer.read(INPUT_BYTES))
     agent = arguments[0] if arguments else "claude"
     if agent not in EVENTS or not isinstance(said, dict):
-        note(os.environ, f"hook {' '.join(arguments)} let the agent go on: unknown input")
+        note(env, f"hook {' '.join(arguments)} let the agent go on: unknown input")
         return
     heard = Heard(agent, said)
-    words = respond(heard, os.environ) if heard.event and heard.session else None
+    words = respond(heard, env) if heard.event and heard.session else None
     if words is not None:
         sys.stdout.write(dumps(words))
         sys.stdout.flush()
 
 
 def _give_up(*_: object) -> None:
-    note(os.environ, f"hook {' '.join(sys.argv[1:])} let the agent go on: not done within {SECONDS} s")
-    os._exit(0)
+    note(environment(), f"hook {' '.join(sys.argv[1:])} let the agent go on: not done within {SECONDS} s")
+    posix._exit(0)
 
 
 def respond(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
@@ -98,7 +100,7 @@ def _start(heard: Heard, env: Mapping[str, str]) -> dict[str, Any] | None:
             memory.state["begun"] = max(0, _size(heard.transcript) - LOOK_BACK)
             memory.keep()
     forget_old(env, now=time())
-    words = lessons_of(heard.cwd)
+    words = lessons_of(heard.cwd, home_of(env))
     return answer(heard, "tell", words) if words else None
 
 
@@ -155,7 +157,7 @@ def _phase(heard: Heard, memory: Memory, env: Mapping[str, str]) -> object:
 def _after(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
     if heard.interrupted or _told_twice(heard, memory):
         return None
-    state, whole = memory.state, glance.digest(heard.response)
+    state, whole = memory.state, digest(heard.response)
     index = int(state.get("calls", 0))
     text = heard.response
     if len(text) > TEXT_KEPT:
@@ -230,6 +232,6 @@ def _lines(args: Mapping[str, Any]) -> list[str]:
 
 def _size(path: str) -> int:
     try:
-        return os.path.getsize(path)
+        return posix.stat(path).st_size
     except OSError:
         return 0

@@ -6,8 +6,7 @@ session has such folders.
 
 from __future__ import annotations
 
-import os
-
+from touchline.plain_os import join
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Call, Result, Turn
 from touchline.supervision.values import replace
@@ -29,7 +28,7 @@ def new_evidence(memory: Memory, names: Sequence[str], read: Callable[[Any], Led
     known: dict[str, Any] = asked if isinstance(asked, dict) else {}
     found: list[Ledger] = []
     for name in sorted(names):
-        told = memory.load(os.path.join(name, "evidence.json"))
+        told = memory.load(join(name, "evidence.json"))
         ledger = read(told.get("ledger")) if isinstance(told, dict) else None
         before = known.get(name, 0)
         if ledger is not None and isinstance(before, int) and ledger.calls > before:

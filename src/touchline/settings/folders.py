@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +24,7 @@ def state_folder(env: Mapping[str, str], home: Path) -> Path:
 def _folder(env: Mapping[str, str], variable: str, usual: Path) -> Path:
     given = env.get(variable, "")
     # The XDG rules: a relative path is to be ignored. (Any path makes another; `pathlib` itself is dear to load.)
-    return (usual / given if os.path.isabs(given) else usual) / "touchline"
+    return (usual / given if given.startswith("/") else usual) / "touchline"
 
 
 def git_root(folder: Path) -> Path | None:

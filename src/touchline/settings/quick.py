@@ -5,8 +5,9 @@ Each gives what `loading` would. A broken file is no reason to stop here; `touch
 
 from __future__ import annotations
 
-import os
+from posix import getcwd
 
+from touchline.plain_os import abspath, dirname, exists, home_of, isabs, join
 from touchline.settings.folders import PROJECT_FILE, USER_FILE
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ def said_for_hooks(env: Mapping[str, str], folder: str) -> bytes:
     """All that may set a number of the rules, to see whether it changed; empty when nothing does."""
     heads = tuple(f"TOUCHLINE_{section.upper()}_" for section in _FOR_HOOKS)
     said = [f"{name}={text}".encode("utf-8", "surrogateescape") for name, text in env.items() if name.startswith(heads)]
-    for path in _files(env, folder or os.getcwd(), env.get("HOME") or os.path.expanduser("~")):
+    for path in _files(env, folder or getcwd(), home_of(env)):
         with open(path, "rb") as file:
             text = file.read(_MOST_BYTES)
         if any(_names_hooks(line) for line in text.splitlines()):
@@ -54,8 +55,8 @@ def hook_limits(env: Mapping[str, str], folder: str) -> dict[str, Any]:
     from touchline.supervision.values import names_of
 
     try:
-        home = Path(env.get("HOME") or os.path.expanduser("~"))
-        found = settings_for({}, env, Path(folder or os.getcwd()), home)
+        home = Path(home_of(env))
+        found = settings_for({}, env, Path(folder or getcwd()), home)
     except (SettingsError, OSError, RuntimeError):
         return {}
     limits = found.limits()
@@ -74,15 +75,15 @@ def _names_hooks(line: bytes) -> bool:
 def _files(env: Mapping[str, str], folder: str, home: str) -> Iterator[str]:
     """The files of `folders` that are there; told without `pathlib`."""
     config = env.get("XDG_CONFIG_HOME", "")
-    config = config if os.path.isabs(config) else os.path.join(home, ".config")
-    user = os.path.join(config, "touchline", USER_FILE)
-    if os.path.exists(user):
+    config = config if isabs(config) else join(home, ".config")
+    user = join(config, "touchline", USER_FILE)
+    if exists(user):
         yield user
-    here = os.path.abspath(folder)
-    while not os.path.exists(os.path.join(here, ".git")):
-        here, below = os.path.dirname(here), here
+    here = abspath(folder)
+    while not exists(join(here, ".git")):
+        here, below = dirname(here), here
         if here == below:
             return
-    project = os.path.join(here, PROJECT_FILE)
-    if os.path.exists(project):
+    project = join(here, PROJECT_FILE)
+    if exists(project):
         yield project

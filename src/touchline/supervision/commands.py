@@ -7,11 +7,10 @@ are in `commands.json`. Nothing is executed; a program nobody listed counts as `
 from __future__ import annotations
 
 from touchline.supervision.prepared import shape
+from touchline.supervision.programs import LOOK, NOTHING, Kinds, Words, after_options, classify, name_of, tables
 from touchline.supervision.remembering import lru_cache
+from touchline.supervision.shell import MAX_DEPTH, Simple, split
 from touchline.supervision.values import Literal, Value, replace
-
-from .programs import LOOK, NOTHING, Kinds, Words, after_options, classify, name_of, tables
-from .shell import MAX_DEPTH, Simple, split
 
 Seen = Literal["own", "zero", "hidden"]
 """Whose exit code the line gives: the part's `own`; the part's when it is `zero`, perhaps another's else; not its."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from touchline.plain_os import dirname, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def data_path(name: str) -> str:
     """Where a file of this folder is."""
-    return os.path.join(os.path.dirname(__file__), name)
+    return join(dirname(__file__), name)
 
 
 def data_text(name: str) -> str:

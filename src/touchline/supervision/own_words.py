@@ -6,7 +6,7 @@ a phase that nothing could prove, is an error that names the file.
 
 from __future__ import annotations
 
-import os
+from touchline.plain_os import home_of, isabs, isfile, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ def look_in(folder: str) -> None:
 def look_in_settings(env: Mapping[str, str]) -> None:
     """Where they are by the XDG rules: beside the person's own settings."""
     config = env.get("XDG_CONFIG_HOME", "")
-    if not os.path.isabs(config):
-        config = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".config")
-    look_in(os.path.join(config, "touchline"))
+    if not isabs(config):
+        config = join(home_of(env), ".config")
+    look_in(join(config, "touchline"))
 
 
 def own_file(name: str) -> str | None:
     """The person's own file of that name, where there is one."""
     if not _folder or name not in NAMES:
         return None
-    path = os.path.join(_folder, name)
-    return path if os.path.isfile(path) else None
+    path = join(_folder, name)
+    return path if isfile(path) else None
 
 
 def laid_over(name: str, usual: dict[str, Any], path: str) -> dict[str, Any]:

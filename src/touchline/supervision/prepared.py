@@ -10,12 +10,11 @@ takes over wherever that is not as expected.
 
 from __future__ import annotations
 
-import os
 import sys
 
-from touchline.supervision import kept_file
-from touchline.supervision.kept_file import Pieces
-from touchline.supervision.kept_modules import KeptModules
+from touchline import kept_file
+from touchline.kept_file import Pieces
+from touchline.kept_modules import KeptModules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,13 +112,8 @@ def _told(name: str, text: str) -> dict[str, Any]:
 
 
 def store_path(env: Mapping[str, str]) -> str:
-    """Where the store of this interpreter and this Touchline is, by the XDG rules; empty where no folder is known."""
-    cache = env.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):
-        home = env.get("HOME", "")
-        cache = os.path.join(home, ".cache") if os.path.isabs(home) else ""
-    name = f"rules-{sys.implementation.cache_tag}-{kept_file.digest(__file__.encode())}.bin"
-    return os.path.join(cache, "touchline", name) if cache else ""
+    """Where the store is; empty where no folder is known."""
+    return kept_file.path_of(env, "rules")
 
 
 def use(path: str) -> None:

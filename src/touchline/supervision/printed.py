@@ -7,10 +7,9 @@ it and the runner do not agree, neither is believed.
 
 from __future__ import annotations
 
+from touchline.supervision.commands import Part
+from touchline.supervision.programs import name_of, tables
 from touchline.supervision.values import Literal, Value
-
-from .commands import Part
-from .programs import name_of, tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

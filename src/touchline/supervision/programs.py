@@ -6,11 +6,10 @@ package managers, modules of `python -m`, formatters that only check. `commands`
 
 from __future__ import annotations
 
+from touchline.supervision.evidence import VERIFYING, CommandKind
 from touchline.supervision.prepared import shape
 from touchline.supervision.prepared import table as data_table
 from touchline.supervision.remembering import cache, lru_cache
-
-from .evidence import VERIFYING, CommandKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

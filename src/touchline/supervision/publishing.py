@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from touchline.supervision.commands import Part, Plan
 from touchline.supervision.prepared import shape
+from touchline.supervision.programs import after_options, name_of
 from touchline.supervision.remembering import cache
-
-from .commands import Part, Plan
-from .programs import after_options, name_of
-from .testruns import tail_of
+from touchline.supervision.testruns import tail_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ writes of itself are no edits.
 
 from __future__ import annotations
 
+from touchline.supervision.commands import Part, Plan
 from touchline.supervision.prepared import shape
-
-from .commands import Part, Plan
-from .programs import after_options, name_of
-from .tools import MAX_CHANGES, Change, patched
+from touchline.supervision.programs import after_options, name_of
+from touchline.supervision.tools import MAX_CHANGES, Change, patched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

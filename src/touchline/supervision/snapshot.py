@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from touchline.supervision.tools import Change, is_by_product
 from touchline.supervision.values import Literal, Value
-
-from .tools import Change, is_by_product
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

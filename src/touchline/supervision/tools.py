@@ -6,11 +6,10 @@ same way. The words are in `tools.json`. Shell commands are read in `commands` a
 
 from __future__ import annotations
 
+from touchline.supervision.facts import Args
 from touchline.supervision.prepared import shape, table
 from touchline.supervision.remembering import cache, lru_cache
 from touchline.supervision.values import Literal, Value
-
-from .facts import Args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

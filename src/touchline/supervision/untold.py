@@ -6,13 +6,12 @@ works on it, or it behaves as before. What is left was done by a script, and is 
 
 from __future__ import annotations
 
+from touchline.supervision.commands import Part, plan_of
+from touchline.supervision.evidence import Command, Write
+from touchline.supervision.programs import name_of, tables
+from touchline.supervision.snapshot import Snapshot
+from touchline.supervision.tools import Change
 from touchline.supervision.values import Value
-
-from .commands import Part, plan_of
-from .evidence import Command, Write
-from .programs import name_of, tables
-from .snapshot import Snapshot
-from .tools import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ that the session itself made is tidying up; running a single file afterwards is 
 
 from __future__ import annotations
 
+from touchline.supervision.evidence import TestRun, Weakened
 from touchline.supervision.prepared import shape
 from touchline.supervision.remembering import cache
-
-from .evidence import TestRun, Weakened
-from .testruns import tables
-from .tools import Change
+from touchline.supervision.testruns import tables
+from touchline.supervision.tools import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,11 @@ digest behind, so that two different values stay different.
 
 from __future__ import annotations
 
+from touchline.digests import digest
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 RESULT_HEAD, RESULT_TAIL = 2_000, 6_000
@@ -23,33 +25,6 @@ ARG_ITEMS = 400
 """Entries of one list or object in the arguments."""
 NOTE = 200
 """Characters kept of a line that could not be used."""
-
-
-def digest(text: str) -> str:
-    """A short hash of a whole text, to tell texts apart; it protects nothing."""
-    made: str = _hash(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-    return made[:16]
-
-
-def _first_sha1(data: bytes, *, usedforsecurity: bool) -> Any:
-    """OpenSSL hashes six times as fast as CPython alone, but takes 4 ms to load: too long for a hook's few texts."""
-    global _hash, _before_openssl
-    _before_openssl -= len(data)
-    if _before_openssl > 0:
-        try:
-            import _sha1  # type: ignore[import-not-found]
-
-            return _sha1.sha1(data, usedforsecurity=usedforsecurity)
-        except ImportError:  # private to CPython
-            pass
-    from hashlib import sha1
-
-    _hash = sha1
-    return sha1(data, usedforsecurity=usedforsecurity)  # noqa: S324
-
-
-_hash: Callable[..., Any] = _first_sha1
-_before_openssl = 200_000
 
 
 def cut(text: str, head: int, tail: int, mark: str = "") -> str:

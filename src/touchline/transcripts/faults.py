@@ -6,8 +6,7 @@ words are in `faults.json`.
 
 from __future__ import annotations
 
-import os
-
+from touchline.plain_os import dirname, join
 from touchline.supervision.data_files import unusable
 from touchline.supervision.facts import FaultKind
 from touchline.supervision.prepared import shape
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import re
     from typing import Any
 
-_DATA = os.path.join(os.path.dirname(__file__), "faults.json")
+_DATA = join(dirname(__file__), "faults.json")
 _BY_STATUS: dict[int, FaultKind] = {
     401: "auth",
     403: "auth",

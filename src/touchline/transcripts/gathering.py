@@ -10,6 +10,7 @@ the latest stay. Both set `Turn.cut`.
 
 from __future__ import annotations
 
+from touchline.digests import digest
 from touchline.supervision.facts import (
     Call,
     Event,
@@ -23,7 +24,7 @@ from touchline.supervision.facts import (
     Unread,
     Usage,
 )
-from touchline.transcripts.bounds import NOTE, RESULT_HEAD, RESULT_TAIL, bounded_args, cut, cut_words, digest
+from touchline.transcripts.bounds import NOTE, RESULT_HEAD, RESULT_TAIL, bounded_args, cut, cut_words
 from touchline.transcripts.ending import End
 
 TYPE_CHECKING = False

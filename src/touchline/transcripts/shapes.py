@@ -8,16 +8,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
     from typing import Any
-
-if TYPE_CHECKING:
-    from datetime import UTC, datetime
-else:
-    try:
-        # What `datetime` consists of, without the same once more in Python, which it loads and forgets.
-        from _datetime import UTC, datetime
-    except ImportError:  # private to CPython
-        from datetime import UTC, datetime
 
 NOTHING: Mapping[str, Any] = type(type.__dict__)({})
 MOST = 10**12
@@ -78,6 +70,8 @@ def money(value: Any) -> float | None:
 
 def moment(value: Any) -> datetime | None:
     """A point in time from ISO text or from milliseconds since 1970, aware and in UTC."""
+    from datetime import UTC, datetime  # here: a hook reads without times
+
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value)

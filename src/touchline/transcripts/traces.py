@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from touchline.digests import digest
 from touchline.errors import InputError, LogNotFound
 from touchline.supervision.facts import Call, Ended, Event, Prompt, Result, Text, Turn
 from touchline.supervision.values import Value
-from touchline.transcripts.bounds import digest
 
 ENDS = {"finished": Ended.FINISHED, "max_iter": Ended.LIMIT, "stuck_loop": Ended.KILLED}
 
