@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from touchline.hooks import entry_path
+from touchline.hooks.agents_known import hook_words
 
 
 class Agent:
@@ -25,8 +24,9 @@ class Agent:
         self.python: tuple[str, ...] = ()
 
     def send(self, raw: bytes, *arguments: str, **env: str) -> subprocess.CompletedProcess[bytes]:
+        program, *words = hook_words("claude")[:-1]
         return subprocess.run(
-            [sys.executable, "-I", "-S", *self.python, entry_path(), *(arguments or ("claude",))],
+            [program, *self.python, *words, *(arguments or ("claude",))],
             input=raw,
             env={"HOME": str(self.home), "PATH": os.environ["PATH"], **env},
             capture_output=True,

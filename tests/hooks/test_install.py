@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -348,6 +349,14 @@ def test_status_tells_of_a_plug_in_too(project: Path) -> None:
     path.write_text(path.read_text().replace("entry.py", "else.py"))
     row = json.loads(touchline(project, "status", "opencode", "--json").stdout)["hooks"][0]
     assert (row["result"], "install again" in row["detail"]) == ("outdated", True)
+
+
+def test_the_plug_in_starts_what_settings_start(project: Path) -> None:
+    apply(plan_install("opencode", "project", folder=project, env={"HOME": str(project.parent)}))
+    plug_in = (project / ".opencode" / "plugins" / "touchline.js").read_text()
+    words = shlex.split(hook_command("opencode").removesuffix(" 2>/dev/null || true"))
+    assert f"const COMMAND = {json.dumps(words)}\n" in plug_in
+    assert words[1:5] == ["-I", "-S", "-X", "utf8"], "file names are UTF-8 whatever the locale"
 
 
 def test_somebody_elses_plug_in_of_that_name_is_left(project: Path) -> None:

@@ -95,16 +95,22 @@ def settings_file(home: Home, level: Level, *, folder: Path, env: Mapping[str, s
     return None if named is None else folder / named
 
 
+def hook_words(agent: str) -> list[str]:
+    """The program of a hook and its arguments.
+
+    UTF-8 is what agents write and name files in, whatever the locale; said here, the interpreter need not ask the
+    locale, which is a twentieth of its start.
+    """
+    return [sys.executable, "-I", "-S", "-X", "utf8", str(Path(__file__).with_name("entry.py")), agent]
+
+
 def hook_command(agent: str) -> str:
     """The shell command of a hook.
 
     It ends well whatever happens: agents take some exit codes of a hook for an order to stop, and Python leaves with
-    one of these when Touchline has been removed. UTF-8 is what agents write and name files in, whatever the locale;
-    said here, the interpreter need not ask the locale, which is a twentieth of its start.
+    one of these when Touchline has been removed.
     """
-    entry = Path(__file__).with_name("entry.py")
-    words = [sys.executable, "-I", "-S", "-X", "utf8", str(entry), agent]
-    return f"{shlex.join(words)} 2>/dev/null || true"
+    return f"{shlex.join(hook_words(agent))} 2>/dev/null || true"
 
 
 def hooks_of(agent: str) -> dict[str, Mapping[str, Any]]:

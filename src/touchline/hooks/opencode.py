@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 from touchline.errors import InputError
+from touchline.hooks.agents_known import hook_words
 
 _FIRST = "// Touchline's plug-in for OpenCode."
 
@@ -15,9 +15,8 @@ def installed(text: str | None) -> str:
     """The plug-in. Raises `InputError` when somebody else's file has its name."""
     if text is not None and not text.startswith(_FIRST):
         raise InputError("it is not Touchline's plug-in.", hint="Move that file away, then try again.")
-    entry = [sys.executable, "-I", "-S", str(Path(__file__).with_name("entry.py")), "opencode"]
     template = Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")
-    return template.replace("[/* command */]", json.dumps(entry))
+    return template.replace("[/* command */]", json.dumps(hook_words("opencode")))
 
 
 def standing(text: str) -> tuple[str, str]:
