@@ -628,3 +628,26 @@ def test_of_calls_made_at_once_each_keeps_what_it_told() -> None:
     found = ledger_of(replace(turn, events=tuple(events)), snapshot=seen("a.py", 0.01))
     assert [w.call for w in found.writes] == [0]
     assert found.verified_after_last_edit
+
+
+@pytest.mark.parametrize(
+    ("path", "can_be_wrong"),
+    [
+        ("README", False),
+        ("README.de.md", False),
+        ("LICENSE-MIT", False),
+        ("CODEOWNERS", False),
+        ("docs/notes.txt", False),
+        ("guide.markdown", False),
+        (".gitignore", False),
+        ("logo.svg", False),
+        ("readme_parser.py", True),
+        ("src/todo.py", True),
+        ("history.js", True),
+        ("requirements.txt", True),
+        ("CMakeLists.txt", True),
+        ("docs/conf.py", True),
+    ],
+)
+def test_what_no_run_can_prove_wrong_calls_for_none(path: str, can_be_wrong: bool) -> None:
+    assert (ledger(edit(path)).last_edit is not None) is can_be_wrong

@@ -248,6 +248,7 @@ def _as_json(ledger: Ledger, first_call: int) -> dict[str, Any]:
         "pull_requests": ledger.pull_requests[-KEPT:],
         "weakened": None if weakened is None else columns_of(Weakened, (weakened,)),
         "background": columns_of(Background, ledger.background[-KEPT:]),
+        "deeds": ledger.deeds[-KEPT:],
     }
 
 
@@ -276,6 +277,7 @@ def _ledger(told: Any) -> Ledger | None:
             pull_requests=tuple(map(str, told["pull_requests"])),
             weakened=None if weakened is None else from_columns(Weakened, weakened)[0],
             background=from_columns(Background, told["background"]),
+            deeds=tuple(map(int, told["deeds"])),
         )
     except (KeyError, TypeError, ValueError, IndexError):
         return None

@@ -13,8 +13,11 @@ from touchline.hooks.memory import Memory, note
 from touchline.supervision.decide import decide
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.ledger import COMMAND_CHARACTERS
+from touchline.supervision.phrases import pattern
+from touchline.supervision.prepared import shape
 from touchline.supervision.situation import Action, Decision, Reason, Situation, Work
 from touchline.supervision.stop import classify
+from touchline.supervision.weigh import ends_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from touchline.supervision.stops import Stop
 
 _SHOWN = frozenset({Reason.CAP_REACHED, Reason.REJECTED_AGAIN})
+_ITEM = r"\s*(?:[-*•+]|\d{1,3}[.)])\s"
+TASK_LOOKED_AT = 2_000
+"""Characters of a prompt in which it is looked for what the person does not want done."""
 
 
 def stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any] | None:
@@ -41,7 +47,7 @@ def stop(heard: Heard, memory: Memory, env: Mapping[str, str]) -> dict[str, Any]
     if decision.reason in _SHOWN:
         state["shown"] = True
         spoken = answer(heard, "show", f"Touchline: {decision.message}")
-    elif decision.action is Action.CONTINUE and _speaks(heard, evidence, found, decision):
+    elif decision.action is Action.CONTINUE and _speaks(heard, evidence, found, decision, state):
         # Only what was really said counts; a stop that was let through takes nothing back.
         state["work"] = {
             "continuations": decision.work.continuations,
@@ -81,18 +87,33 @@ def _phase(state: dict[str, Any], ledger: Ledger) -> tuple[Phase | None, tuple[s
     return phase, missing_evidence(phase, ledger) if phase else ()
 
 
-def _speaks(heard: Heard, evidence: Evidence, found: Stop, decision: Decision) -> bool:
+def _speaks(heard: Heard, evidence: Evidence, found: Stop, decision: Decision, state: Mapping[str, Any]) -> bool:
     """A claim without proof is sent back, but not who says plainly that it was not checked: a person reads it next.
 
-    A mere report is sent back only where work was under way that nothing will wake: in a conversation a person answers
-    next, and a task in the background calls the agent back by itself. What such a task may yet prove is not asked for
-    before it ends; what the record denies is.
+    Nor who was told not to check. What a task in the background may yet prove is not asked for before it ends; what
+    the record denies is.
     """
-    if decision.reason is Reason.COMPLETION_REJECTED:
-        if "contradicted_claim" not in found.rejected and _proof_is_under_way(heard, evidence.ledger):
-            return False
-        return not found.honest
-    return evidence.ledger.calls > evidence.first_call and not heard.background
+    task = str(state.get("task") or evidence.task)[:TASK_LOOKED_AT].lower()
+    if decision.reason is not Reason.COMPLETION_REJECTED:
+        return _breaks_off(heard, evidence, found, task) and state.get("phase") != "plan"
+    if "contradicted_claim" not in found.rejected and _proof_is_under_way(heard, evidence.ledger):
+        return False
+    return not (found.honest or (found.only_unchecked and pattern("tasks.no_checks").search(task)))
+
+
+def _breaks_off(heard: Heard, evidence: Evidence, found: Stop, task: str) -> bool:
+    """The agent announced its next step and did not take it, in the middle of work that nothing will wake.
+
+    Anything else that is no completion is a report: in a conversation a person reads it next. So is an announcement
+    beside finished work, or in a list of what is to come, or where the person asked for a plan, or to stop there.
+    """
+    if found.reason != "deferral" or heard.planning or heard.background or evidence.ledger.calls <= evidence.first_call:
+        return False
+    text = heard.last_message or evidence.last_text
+    if ends_open(text):
+        return True
+    line = text[text.rfind("\n", 0, found.spans[0].start) + 1 : found.spans[0].end]
+    return not (found.claims or shape(_ITEM).match(line) or pattern("tasks.held_back").search(task))
 
 
 def _proof_is_under_way(heard: Heard, ledger: Ledger) -> bool:

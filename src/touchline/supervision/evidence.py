@@ -11,7 +11,14 @@ CommandKind = Literal["test", "typecheck", "lint", "build", "run", "commit", "pu
 """What a shell command is for. `run` executes the work in some other way; `look` only reads."""
 
 
-_PROSE = shape(r"(?i)\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:README|CHANGELOG|LICENSE|NOTICE|AUTHORS)[^/]*$")
+_PROSE = shape(
+    r"(?i)\.(?:md|mdx|markdown|rst|adoc|asciidoc|org|tex|textile|bib|cff|svg)$"
+    r"|(?:^|/)(?:README|CHANGELOG|CHANGES|HISTORY|LICEN[CS]E|COPYING|NOTICE|AUTHORS|MAINTAINERS|CONTRIBUTING|CONTRIBUTORS"
+    r"|CODEOWNERS|TODO|NEWS)(?:\.txt|-[^/.]+)?$"
+    r"|(?:^|/)(?:docs?|notes?|\.github/ISSUE_TEMPLATE)/(?:[^/]+/)*[^/]+\.txt$"
+    r"|(?:^|/)\.(?:gitignore|gitattributes|editorconfig|cursorrules|mailmap)$"
+)
+"""Read by people and editors; nothing that is run shows whether it is right."""
 
 
 def _named(call: int, *, own: bool) -> str:
@@ -23,7 +30,8 @@ class Write(Value):
 
     path: str
     call: int
-    how: Literal["tool", "shell", "snapshot"]
+    how: Literal["tool", "shell", "git", "snapshot"]
+    """`git` where git put files into a state that it knew: a stash, a checkout, a cherry-pick."""
     change: Literal["created", "changed", "deleted"] = "changed"
 
 
@@ -114,6 +122,8 @@ class Ledger(Value):
     pull_requests: tuple[str, ...] = ()
     weakened: Weakened | None = None
     background: tuple[Background, ...] = ()
+    deeds: tuple[int, ...] = ()
+    """Calls of tools that did something elsewhere: a ticket, a page, a message."""
     watched: bool = False
     """The workspace was compared before and after: what is not in `writes` was not changed."""
 
@@ -121,6 +131,17 @@ class Ledger(Value):
     def last_edit(self) -> int | None:
         """Index of the last call that changed something a run could prove wrong. Prose, such as a README, cannot be."""
         return next((w.call for w in reversed(self.writes) if not _PROSE.search(w.path)), None)
+
+    @property
+    def worked(self) -> bool:
+        """Something was changed that a run could prove wrong, by other means than moves of git."""
+        return any(w.how != "git" and not _PROSE.search(w.path) for w in self.writes)
+
+    @property
+    def did_something(self) -> bool:
+        """Anything was done with success, beyond looking."""
+        done = (not (c.failed or c.open) and c.kinds != _LOOKS for c in self.commands)
+        return bool(self.writes or self.commits or self.pushes or self.deeds) or any(done)
 
     def since(self, call: int) -> Ledger:
         """The same, without what was done before this call."""
@@ -135,6 +156,7 @@ class Ledger(Value):
             pushes=tuple(p for p in self.pushes if p >= call),
             weakened=self.weakened if self.weakened is not None and self.weakened.call >= call else None,
             background=tuple(b for b in self.background if b.call >= call),
+            deeds=tuple(d for d in self.deeds if d >= call),
         )
 
     @property
@@ -205,5 +227,6 @@ def _tail(entries: tuple[_E, ...], call: int) -> tuple[_E, ...]:
     return entries[first:]
 
 
+_LOOKS: frozenset[CommandKind] = frozenset({"look"})
 VERIFYING: frozenset[CommandKind] = frozenset({"test", "typecheck", "lint", "build", "run"})
 """Kinds of command that can show that the work is wrong."""

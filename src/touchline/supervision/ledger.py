@@ -22,7 +22,7 @@ from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_
 from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line
 from touchline.supervision.prepared import shape
 from touchline.supervision.shell_writes import is_scratch, shell_changes
-from touchline.supervision.tools import Change, changes_of, command_of, is_by_product, role_of
+from touchline.supervision.tools import Change, acts, changes_of, command_of, is_by_product, role_of
 from touchline.supervision.values import replace
 from touchline.supervision.weakening import counts_fell, weakened_by
 
@@ -78,6 +78,7 @@ class _Entries:
         fell = start.weakened is not None and start.weakened.why == "count_fell"
         self.weakened: Weakened | None = None if fell else start.weakened
         self.background: dict[str, Background] = {each.call_id: each for each in start.background}
+        self.deeds = list(start.deeds)
         self.times: list[tuple[int, float, float]] = []
         """Of each call of this turn when it began and ended; 0 where it is not known."""
         self.watched = start.watched or not start.calls
@@ -97,6 +98,7 @@ class _Entries:
             pull_requests=tuple(self.pull_requests),
             weakened=weakened,
             background=tuple(self.background.values()),
+            deeds=tuple(self.deeds),
             watched=self.watched,
         )
 
@@ -126,8 +128,8 @@ class _Entries:
             self._command(at, call.tool, frozenset({"test"}), result, failed=run.outcome == "failed")
         elif result.failed:
             return
-        elif role == "write":
-            self._changes(((0, c) for c in changes_of(call.tool, call.args, result.text)), at, cwd, how="tool")
+        elif role == "write" and (changes := changes_of(call.tool, call.args, result.text)):
+            self._changes(((0, change) for change in changes), at, cwd, how="tool")
         elif role == "pr":
             from touchline.supervision.publishing import pull_requests_in
 
@@ -136,6 +138,8 @@ class _Entries:
             from touchline.supervision.publishing import commits_in
 
             self.commits.extend(Commit(hash=h, call=at) for h in commits_in(result.text))
+        elif acts(call.tool):
+            self.deeds.append(at)
         elif self.background:
             self._read(call, result.text)
 
@@ -291,7 +295,8 @@ class _Entries:
                 self.weakened = None if own else deed
             if change.what == "deleted" and self._tidies(change):
                 continue
-            self.writes.append(Write(path=change.path, call=at, how=how, change=change.what))
+            done_by = "git" if change.by_git else how
+            self.writes.append(Write(path=change.path, call=at, how=done_by, change=change.what))
             last = part
         return last
 

@@ -11,6 +11,7 @@ from touchline.supervision.commands import Part, Plan
 from touchline.supervision.prepared import shape
 from touchline.supervision.programs import after_options, name_of
 from touchline.supervision.tools import MAX_CHANGES, Change, patched
+from touchline.supervision.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def shell_changes(plan: Plan) -> tuple[tuple[int, Change], ...]:
             path = change.path
             if part.folder and not path.startswith(("/", "~", "$")):
                 path = f"{part.folder.rstrip('/')}/{path.removeprefix('./')}"
-            found.append((at, Change(path=path, what=change.what, old=change.old, new=change.new)))
+            found.append((at, replace(change, path=path)))
             if len(found) >= MAX_CHANGES:
                 return tuple(found)
     return tuple(found)
@@ -116,7 +117,7 @@ def _git(part: Part) -> Iterator[Change]:
             named = [p for p in paths if p == "." or shape(r"\w\.[A-Za-z]\w{0,5}$").search(p)]
             paths = tuple(named) if "-b" not in rest and "-B" not in rest else ()
         if "--staged" not in rest or "--worktree" in rest:
-            yield from (Change(path=p) for p in paths)
+            yield from (Change(path=p, by_git=True) for p in paths)
     elif verb == "rm" and "--cached" not in rest:
         yield from (Change(path=p, what="deleted") for p in paths)
     elif verb == "mv" and len(paths) > 1:
@@ -128,4 +129,4 @@ def _git(part: Part) -> Iterator[Change]:
     elif verb == "stash" and rest[1:2] and rest[1] in ("drop", "clear", "create"):
         return
     elif verb in ("stash", "revert", "cherry-pick", "reset", "clean"):
-        yield Change(path=".")
+        yield Change(path=".", by_git=True)

@@ -16,7 +16,7 @@ from touchline.supervision.prepared import shape
 from touchline.supervision.proof import Shown, proof_in
 from touchline.supervision.prose import read
 from touchline.supervision.question_block import questions_in
-from touchline.supervision.stops import Claim, Kind, Rejection, Standing, Stop
+from touchline.supervision.stops import CHECKED, Claim, Kind, Rejection, Standing, Stop
 from touchline.supervision.values import replace
 from touchline.supervision.weigh import Weighed, abnormal, is_work, weigh
 
@@ -93,7 +93,9 @@ def classify(
         said = _not_told(stop.claims, task) if weighed.told else stop.claims
         stop = replace(stop, claims=tuple(_traced(claim, ledger, idle=idle) for claim in said))
     at_issue = now if ledger is None or open_since is None else ledger.since(min(open_since, first_call))
-    return _gated(stop, ledger, at_issue, hedges, shown, answer=answer, phase_missing=tuple(phase_missing))
+    only_words = ledger is not None and ledger.calls <= first_call
+    lacks = tuple(phase_missing)
+    return _gated(stop, ledger, at_issue, hedges, shown, answer=answer, only_words=only_words, phase_missing=lacks)
 
 
 def _asked(stop: Stop, judge: Judge, *, text: str, task: str) -> Stop:
@@ -140,6 +142,7 @@ def _gated(
     shown: Shown,
     *,
     answer: bool,
+    only_words: bool,
     phase_missing: tuple[str, ...],
 ) -> Stop:
     """Say whether the completion is accepted, and what would prove it."""
@@ -153,7 +156,7 @@ def _gated(
     if ledger is None or at_issue is None:
         rejected += _unshown(hedges, shown, answer=answer)
     else:
-        rejected += _unrecorded(stop.claims, ledger, at_issue, hedges, answer=answer)
+        rejected += _unrecorded(stop.claims, ledger, at_issue, hedges, answer=answer, only_words=only_words)
     if phase_missing:
         rejected.append("phase_evidence_missing")
     for why in rejected:
@@ -187,10 +190,9 @@ def _gated(
 
 
 def _unrecorded(
-    claims: Sequence[Claim], ledger: Ledger, at_issue: Ledger, hedges: Hedges, *, answer: bool
+    claims: Sequence[Claim], ledger: Ledger, at_issue: Ledger, hedges: Hedges, *, answer: bool, only_words: bool
 ) -> list[Rejection]:
-    # An edit that is not at issue is this turn's business only when this turn claims work again.
-    concerned = bool(at_issue.writes) or (bool(claims) and not answer)
+    concerned = at_issue.worked or (not answer and _taken_up(claims, at_issue, only_words=only_words))
     if concerned and ledger.last_edit is not None and not ledger.verified_after_last_edit:
         unverified: list[Rejection] = ["unverified_edits"]
         return [*unverified, "hedged_only"] if hedges.outcome else unverified
@@ -198,13 +200,24 @@ def _unrecorded(
         return ["tests_weakened"]
     if any(claim.untraced for claim in claims):
         return ["unproved_claim"]
-    ran_well = any(not c.failed for c in ledger.after_last_edit)
-    if ledger.writes or answer or ran_well or ledger.commits or ledger.pushes:
+    if ledger.writes or answer or ledger.did_something:
         return []
-    # Nothing was changed and nothing ran well, yet work is claimed: words are all there is.
+    # Nothing was done but looking, yet work is claimed: words are all there is.
     if not any(c.what in _CHANGES for c in claims):
         return []
     return ["hedged_only"] if hedges.outcome else ["no_proof_shown"]
+
+
+def _taken_up(claims: Sequence[Claim], now: Ledger, *, only_words: bool) -> bool:
+    """Whether claims of a turn are about edits from before it, which a person has been told of since.
+
+    That something was checked always is. Who did nothing in this turn only tells again what was done; who did something
+    of another kind, such as a commit or a change of documents, speaks of that.
+    """
+    said = {claim.what for claim in claims}
+    if said & CHECKED or only_words:
+        return bool(said & CHECKED)
+    return ("fixed" in said and not now.writes) or (bool(said & _CHANGES) and not now.did_something)
 
 
 def _not_told(claims: Sequence[Claim], task: str) -> list[Claim]:

@@ -53,7 +53,7 @@ are all there is, because the text is judged alone, or because nothing was chang
 
 
 _UNCHECKED: frozenset[Rejection] = frozenset({"unverified_edits", "hedged_only", "no_proof_shown"})
-_CHECKED: frozenset[ClaimKind] = frozenset({"tests_pass", "checks_pass", "verified"})
+CHECKED: frozenset[ClaimKind] = frozenset({"tests_pass", "checks_pass", "verified"})
 
 
 class Span(Value):
@@ -114,7 +114,14 @@ class Stop(Value):
         return bool(self.rejected)
 
     @property
+    def only_unchecked(self) -> bool:
+        """Nothing but a check is missing; the message claims none, nor a deed of which there is no trace."""
+        boasts = any(
+            claim.untraced or (claim.what in CHECKED and claim.standing is not Standing.PROVED) for claim in self.claims
+        )
+        return set(self.rejected) <= _UNCHECKED and not boasts
+
+    @property
     def honest(self) -> bool:
-        """Nothing but a check is missing, and the message says so itself instead of claiming one."""
-        boasts = any(claim.what in _CHECKED and claim.standing is not Standing.PROVED for claim in self.claims)
-        return bool(self.admitted) and set(self.rejected) <= _UNCHECKED and not boasts
+        """The message says itself that it was not checked, and lacks nothing else."""
+        return bool(self.admitted) and self.only_unchecked

@@ -29,6 +29,8 @@ class Change(Value):
     what: Literal["created", "changed", "deleted"] = "changed"
     old: str | None = None
     new: str = ""
+    by_git: bool = False
+    """Git put the file into a state that it knew."""
 
 
 @cache
@@ -74,6 +76,12 @@ def role_of(tool: str) -> Role:
     if tool in ("file_change", "apply_patch"):
         return "write"
     return "commit" if "commit" in tokens else "other"
+
+
+@lru_cache(maxsize=1_024)
+def acts(tool: str) -> bool:
+    """Whether a tool of another server does something there, by its name: makes a ticket, sends a message."""
+    return "__" in tool and bool(tokens_of(tool) & (words()["write_words"] | words()["act_words"]))
 
 
 def command_of(args: Args) -> str | None:

@@ -149,8 +149,13 @@ def _blocked(seen: Signals, work: list[Span], *, asked: bool) -> Weighed | None:
 def _deferred_first(prose: Prose, seen: Signals) -> Weighed | None:
     if seen.deferral is None or seen.decisions:
         return None
-    ends_open = prose.words.rstrip(" \n-_").endswith((":", "...", "…"))
-    return Weighed(kind=Kind.STATUS, confidence=0.95 if ends_open else 0.85, reason="deferral", spans=(seen.deferral,))
+    confidence = 0.95 if ends_open(prose.words) else 0.85
+    return Weighed(kind=Kind.STATUS, confidence=confidence, reason="deferral", spans=(seen.deferral,))
+
+
+def ends_open(text: str) -> bool:
+    """The message breaks off, as before a step that did not come."""
+    return text.rstrip(" \n-_").endswith((":", "...", "…"))
 
 
 def _question(prose: Prose, seen: Signals, work: list[Span], *, asked: bool) -> Weighed | None:
