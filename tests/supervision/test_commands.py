@@ -88,6 +88,25 @@ def test_a_commit_message_in_a_heredoc_does_not_swallow_what_follows() -> None:
         "./scripts/run_tests.sh",
         "tests/runtests.py admin",
         "docker compose exec -T web pytest",
+        "docker compose -f dev.yml run --rm app pytest",
+        "docker compose -f a.yml -f b.yml --profile ci exec -e A=1 app bash -c 'cd /app && pytest'",
+        "docker-compose -f x exec -T -w /app app pytest",
+        "podman compose exec app pytest",
+        "docker exec -it -e A=1 app pytest",
+        "podman run --rm -v .:/app image pytest",
+        "kubectl exec pod -- pytest",
+        "kubectl -n staging exec -it deploy/app -c web -- pytest",
+        "uv --directory api run pytest",
+        "ssh host 'cd app && pytest'",
+        "ssh -p 2222 -i key me@host pytest -q",
+        "bazelisk test //...",
+        "cargo make test",
+        "cargo xtask test",
+        "cargo hack test --each-feature",
+        "nx run-many -t test",
+        "npx nx run-many --target=test",
+        "nx run-many -p web -t test",
+        "xcodebuild -scheme App -destination 'name=Test phone' test",
         "hatch run test",
         "time pytest",
         "just test",
@@ -121,6 +140,23 @@ def test_test_runs_are_recognised(line: str) -> None:
         "test -f setup.py",
         "mvn package -DskipTests",
         "vim test.py",
+        "docker compose -f test.yml up -d",
+        "docker compose -f dev.yml logs pytest",
+        "kubectl logs pod",
+        "kubectl exec pod -- cat test.log",
+        "ssh test",
+        "ssh host cat pytest.log",
+        "ssh host 'echo pytest'",
+        "cargo make docs",
+        "cargo search test",
+        "cargo new test",
+        "cargo expand",
+        "nx run-many -t lint -p test",
+        "bazelisk query //...",
+        "xcodebuild -scheme Test build",
+        "xcodebuild build-for-testing -scheme App",
+        "./ci.sh",
+        "npm ci",
     ],
 )
 def test_what_only_mentions_tests_is_no_test_run(line: str) -> None:
@@ -349,3 +385,14 @@ def test_a_stand_in_for_a_runner_proves_nothing(line: str) -> None:
 )
 def test_installed_runners_and_wrappers_are_what_they_are_called(line: str) -> None:
     assert "test" in plan_of(line).kinds
+
+
+def test_what_is_changed_on_another_machine_is_no_change_of_the_work() -> None:
+    assert shell_changes(plan_of("ssh host 'sed -i s/a/b/ app.py && echo x > b.py && pytest'")) == ()
+    assert shell_changes(plan_of("bash -c 'sed -i s/a/b/ app.py && echo x > b.py && pytest'")) != ()
+
+
+def test_the_exit_code_of_what_comes_last_on_another_machine_is_not_that_of_the_tests() -> None:
+    hidden, own = plan_of("ssh host 'pytest; rm -rf out'"), plan_of("ssh host 'rm -rf out; pytest'")
+    assert [p.exit for p in hidden.parts if "test" in p.kinds] == ["hidden"]
+    assert [p.exit for p in own.parts if "test" in p.kinds] == ["own"]

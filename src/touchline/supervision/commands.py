@@ -12,6 +12,10 @@ from touchline.supervision.remembering import lru_cache
 from touchline.supervision.shell import MAX_DEPTH, Simple, split
 from touchline.supervision.values import Literal, Value, replace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 Seen = Literal["own", "zero", "hidden"]
 """Whose exit code the line gives: the part's `own`; the part's when it is `zero`, perhaps another's else; not its."""
 
@@ -151,6 +155,9 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
     data, words = tables(), simple.words
     for _ in range(8):
         name = name_of(words)
+        if name in data["other_names"]:
+            words = (*data["other_names"][name].split(" "), *words[1:])
+            name = words[0]
         if name == "find" and (at := _index(words, "-exec", "-execdir", "-ok")):
             root = words[1] if len(words) > 1 and not words[1].startswith("-") else "."
             words = tuple(root if w == "{}" else w for w in words[at + 1 :] if w not in (";", "+"))
@@ -158,17 +165,21 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
         script = _script(name, words)
         if script is not None and depth < MAX_DEPTH:
             inner = [found for s in split(script) for found in _unwrapped(_within(s, simple), depth + 1)]
+            if name == "ssh":
+                inner = [_elsewhere(*found) for found in inner]
             if inner:
                 last, last_words = inner[-1]
                 inner[-1] = (replace(last, then=simple.then), last_words)
             return inner
-        size, skip = 1, data["wrappers"].get(name, -1)
+        key, size, skip = name, 1, data["wrappers"].get(name, -1)
         if name in data["wrapper_heads"]:
-            longer = data["two_word_wrappers"]
-            size, skip = next(((n, longer[k]) for n in (3, 2) if (k := _key(words, n)) in longer), (size, skip))
+            key, size = _longer(words, name, data["two_word_wrappers"])
+            skip = data["two_word_wrappers"].get(key, skip)
         if skip < 0:
             break
-        rest = after_options(words[size:], " ".join((name, *words[1:size])))[skip:]
+        rest = after_options(words[size:], key)[skip:]
+        if skip:
+            rest = after_options(rest, key)  # as in `kubectl exec pod -c app -- pytest`
         while rest and "=" in rest[0] and shape(r"\w+=").match(rest[0]):
             rest = rest[1:]
         if not rest:
@@ -185,13 +196,30 @@ def _within(inner: Simple, outer: Simple) -> Simple:
     )
 
 
-def _key(words: tuple[str, ...], size: int) -> str:
-    return " ".join((name_of(words), *words[1:size])) if len(words) > size else ""
+def _elsewhere(simple: Simple, words: Words) -> tuple[Simple, Words]:
+    """A command on another machine: what it changes there is no change of the work here."""
+    return replace(simple, targets=()), (":",) if "edit" in classify(words)[0] else words
+
+
+def _longer(words: Words, name: str, known: Mapping[str, int]) -> tuple[str, int]:
+    """A wrapper of two or three words, the options between them left out, and where it ends; or the name alone."""
+    key, at = name, 1
+    while at < len(words) and key.count(" ") < 2:
+        if f"{key} {words[at]}" not in known:  # else it is named by an option, as `command -v`
+            at = len(words) - len(after_options(words[at:], key))
+        if at >= len(words):
+            break
+        key, at = f"{key} {words[at]}", at + 1
+        if key in known and at < len(words):
+            return key, at
+    return name, 1
 
 
 def _script(name: str, words: Words) -> str | None:
     if name == "eval":
         return " ".join(words[1:])
+    if name == "ssh":
+        return " ".join(after_options(words[1:], name)[1:]) or None
     if name in tables()["shells"]:
         for at, word in enumerate(words[1:], 1):
             if not word.startswith("-"):

@@ -62,6 +62,8 @@ def _base(word: str) -> str:
 
 def after_options(words: Words, owner: str) -> Words:
     """The words from the first one that is no option, and no option's value, on."""
+    if not words or words[0][:1] not in ("-", "+"):
+        return words
     options = tables()["valued_options"]
     valued = options.get(owner) or options.get(owner.split(" ")[0], ())
     at = 0
@@ -133,7 +135,7 @@ def _only(kind: str) -> Kinds:
 
 def _subcommand(words: Words, name: str, table: dict[str, str]) -> tuple[Kinds, str]:
     rest = after_options(words[1:], name)
-    plain = [w for w in rest if not w.startswith("-")][:3]
+    plain = plain_words(words, name)
     kind = table["*"]
     for size in (3, 2, 1):
         key = " ".join(plain[:size])
@@ -144,13 +146,32 @@ def _subcommand(words: Words, name: str, table: dict[str, str]) -> tuple[Kinds, 
     if f"{name} {head}" in tables()["formatters"]:
         return _formatter(words, f"{name} {head}"), ""
     if kind == "?script":
-        return script_kinds(*plain), f"{name} {head}"
+        return script_kinds(*plain, *_targets(words)), f"{name} {head}"
+    if kind == "?task":
+        # A plug-in that nobody listed: what it is told may say what for, else it only shows something.
+        kinds = script_kinds(*plain[1:])
+        return (kinds, f"{name} {head}") if kinds - RUN else (LOOK, "")
     kinds = _only(kind)
     if name == "git":
         kinds = _git(head, rest, kinds)
     if "lint" in kinds and "--fix" in words:
         kinds |= {"edit"}
     return kinds, f"{name} {head}"
+
+
+def plain_words(words: Words, name: str) -> list[str]:
+    """The first three words after a program's name, without the options before and between them."""
+    found: list[str] = []
+    rest, owner = words[1:], name
+    while len(found) < 3 and (rest := after_options(rest, owner)):
+        found.append(rest[0])
+        rest, owner = rest[1:], f"{owner} {rest[0]}"
+    return found
+
+
+def _targets(words: Words) -> list[str]:
+    """What `nx run-many --target=test` names in an option."""
+    return [w.partition("=")[2] for w in words if w.startswith(("--target=", "--targets=", "-t="))]
 
 
 def _git(head: str, rest: Words, kinds: Kinds) -> Kinds:
