@@ -72,7 +72,24 @@ OUTPUTS: list[tuple[str, str, Expected]] = [
      ("swift test", 7, 1, 0, 8)),
     ("playwright test", "  1 failed\n    [chromium] › a.spec.ts:3:1 › opens ────\n  5 passed (4.2s)\n",
      ("playwright", 5, 1, 0, 6)),
-    ("bazel test", "Executed 3 out of 3 tests: 2 tests pass and 1 fails locally.\n", ("bazel", 2, 1, 0, 3)),
+    ("dotnet test", "Test summary: total: 12, failed: 1, succeeded: 10, skipped: 1, duration: 1.2s\n", ("dotnet test", 10, 1, 1, 12)),
+    ("dotnet test", "Test run summary: Passed! - a.dll (net9.0|x64)\n  total: 12\n  failed: 0\n  succeeded: 12\n  skipped: 0\n  duration: 1s 20ms\n",
+     ("dotnet test", 12, 0, 0, 12)),
+    ("pest", "  Tests:    7 skipped, 167 passed (338 assertions)\n  Duration: 13.51s\n", ("pest", 167, 0, 7, 174)),
+    ("pest", "  Tests:    1 failed, 2 todos, 4 passed (9 assertions)\n", ("pest", 4, 1, 2, 7)),
+    ("swift test", "✔ Test run with 12 tests in 2 suites passed after 0.1 seconds.\n", ("swift test", 12, 0, 0, 12)),
+    ("swift test", "✘ Test run with 4 tests in 1 suite failed after 0.1 seconds with 1 issue.\n", ("swift test", 3, 1, 0, 4)),
+    ("swift test", "\t Executed 3 tests, with 0 failures (0 unexpected) in 0.0 seconds\n\t Executed 8 tests, with 0 failures (0 unexpected) in 0.1 seconds\n"
+     "◇ Test run started.\n✔ Test run with 12 tests passed after 0.1 seconds.\n", ("swift test", 20, 0, 0, 20)),
+    ("swift test", "\t Executed 8 tests, with 0 failures (0 unexpected) in 0.1 seconds\n✔ Test run with 0 tests passed after 0.001 seconds.\n",
+     ("swift test", 8, 0, 0, 8)),
+    ("sbt test", "[info] Passed: Total 12, Failed 0, Errors 0, Passed 12\n[success] Total time: 3 s\n", ("sbt", 12, 0, 0, 12)),
+    ("sbt test", "[info] Passed: Total 5, Failed 0, Errors 0, Passed 5\n[error] Failed: Total 6, Failed 2, Errors 0, Passed 3, Ignored 1\n",
+     ("sbt", 8, 2, 1, 11)),
+    ("sbt test", "[info] Tests: succeeded 4, failed 1, canceled 0, ignored 1, pending 0\n[info] *** 1 TEST FAILED ***\n", ("scalatest", 4, 1, 1, 6)),
+    ("flutter test", "00:01 +3: loading a_test.dart\r00:03 +12: All tests passed!          \n", ("flutter test", 12, 0, 0, 12)),
+    ("flutter test", "07:49 +10 ~1 -2: Some tests failed.\n", ("flutter test", 10, 2, 1, 13)),
+    ("dart test", "00:00 +0: No tests ran.\n", ("flutter test", 0, 0, 0, 0)),
 ]  # fmt: skip
 
 
@@ -117,6 +134,56 @@ def test_go_and_gradle_say_good_or_bad_without_counts() -> None:
     assert built.verdict == "good"
     assert idle is not None
     assert idle.collected == 0
+
+
+@pytest.mark.parametrize(
+    ("runner", "text", "verdict"),
+    [
+        ("bazel test", "Executed 1 out of 1 test: 1 test passes.\n", "good"),
+        ("bazel test", "Executed 0 out of 3 tests: 3 tests pass.\n", "good"),
+        ("bazel test", "Executed 3 out of 3 tests: 2 tests pass and 1 fails locally.\n", "bad"),
+        ("bazel test", "Executed 0 out of 2 tests: 1 fails to build and 1 was skipped.\n", "bad"),
+        ("bazel test", "Executed 0 out of 1 test: 1 was skipped.\n", None),
+        ("cabal test", "1 of 1 test suites (1 of 1 test cases) passed.\n", "good"),
+        ("cabal test", "0 of 1 test suites (0 of 1 test cases) passed.\n", "bad"),
+        (
+            "cabal test",
+            "1 of 1 test suites (1 of 1 test cases) passed.\n1 of 2 test suites (1 of 2 test cases) passed.\n",
+            "bad",
+        ),
+        ("nx run-many", "Tests: 5 passed, 5 total\n\n NX   Successfully ran target test for 3 projects (4s)\n", "good"),
+        ("nx test", " NX   Successfully ran targets lint, test for project auth\n", "good"),
+        (
+            "nx run-many",
+            " NX   Ran target test for 3 projects (4s)\n\n    ✔    2/3 succeeded\n    ✖    1/3 targets failed\n",
+            "bad",
+        ),
+        ("nx test", " NX   Running target test for project auth failed\n", "bad"),
+        ("turbo test", " Tasks:    2 successful, 2 total\nCached:    0 cached, 2 total\n", "good"),
+        ("turbo test", " Tasks:    1 successful, 2 total\nFailed:    web#test\n", "bad"),
+        ("turbo test", " Tasks:    0 successful, 0 total\n", None),
+        ("xcodebuild test", "** TEST SUCCEEDED **\n", "good"),
+        ("xcodebuild test", "** TEST FAILED **\n", "bad"),
+    ],
+)
+def test_runners_that_count_targets_say_only_good_or_bad(runner: str, text: str, verdict: str | None) -> None:
+    counts = counts_of(text, runner)
+    assert counts is not None
+    assert counts.verdict == verdict
+    assert counts.passed is None or counts.collected == 0
+
+
+def test_what_nx_did_to_other_targets_tells_nothing_of_tests() -> None:
+    assert counts_of(" NX   Successfully ran target lint for 3 projects\n", "nx run-many") is None
+
+
+def test_sbt_that_failed_elsewhere_is_no_pass() -> None:
+    text = (
+        "[info] Passed: Total 9, Failed 0, Errors 0, Passed 9\n[error] (core/Test/test) sbt.TestsFailedException: no\n"
+    )
+    counts = counts_of(text, "sbt test")
+    assert counts is not None
+    assert counts.verdict == "bad"
 
 
 def test_two_runs_in_one_line_are_added_and_an_older_summary_is_not() -> None:
@@ -172,12 +239,14 @@ def test_any_output_is_read_without_an_error(text: str, runner: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["\n", " ", "1 passed, ", "1 failed\n", "# pass 1\n", "ok 1\n", "Ran 1 test in 1s\n\n", "=",
-                                   " 1 passing\n", "Tests: 1", "Total tests: 1\n Passed: 1\n", "--- PASS: a\n"])  # fmt: skip
+                                   " 1 passing\n", "Tests: 1", "Total tests: 1\n Passed: 1\n", "--- PASS: a\n",
+                                   "Test run with 1", "00:01 +1", "Ran target test ", "total: 1\n"])  # fmt: skip
 @pytest.mark.timeout(30)  # quadratic, it would take minutes
 def test_hostile_output_is_read(piece: str) -> None:
-    for runner in ("pytest", "mocha", "dotnet test", "node --test"):
+    for runner in ("pytest", "mocha", "dotnet test", "node --test", "swift test", "nx test"):
         counts = counts_of(
-            " in Ran Tests: tests run: example 1 pass\n passing Executed ok 1 # pass Total tests:" + piece * 9_000,
+            " in Ran Tests: tests run: example 1 pass\n passing Executed ok 1 # pass Total tests: Test run with Ran target succeeded: : Total Tasks: ests passed! assertion"
+            + piece * 9_000,
             runner,
         )
         assert counts is None or (counts.collected or 0) >= 0

@@ -78,9 +78,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _pairs(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Numbers beside known words, as `3 failed`, `failures=3`, `Failures: 3`, `out of 3` or `pass 3`."""
+    """Numbers beside known words, as `3 failed`, `failures=3`, `Failures: 3`, `out of 3`, `pass 3` or `+3`."""
     known = "|".join(_literal(w) for w in sorted(words, key=len, reverse=True))
-    return shape(rf"(?P<n>\d+) (?P<after>{known})\b|(?P<before>{known})(?:[=:] *| )(?P<m>\d+)")
+    between = "" if words[0] == "+" else "(?:[=:] *| )"
+    return shape(rf"(?P<n>\d+) (?P<after>{known})\b|(?P<before>{known}){between}(?P<m>\d+)")
 
 
 def _literal(word: str) -> str:
@@ -136,7 +137,7 @@ def _read(form: _Format, tail: str, runs: int) -> Counts | None:
         for match in matches:
             _add(totals, form.words[match[1]], 1)
     else:
-        for match in matches if form.take in ("all", "totals") else matches[-runs:]:
+        for match in _taken(form, matches, runs):
             for pair in _pairs(tuple(form.words)).finditer(" ".join(g for g in match.groups() if g)):
                 _add(totals, form.words[pair["after"] or pair["before"]], int(pair["n"] or pair["m"]))
     empty = bool(form.empty) and _compiled(form.empty).search(matches[-1].group()) is not None
@@ -157,6 +158,18 @@ def _read(form: _Format, tail: str, runs: int) -> Counts | None:
         collected=collected,
         verdict="bad" if bad else None,
     )
+
+
+def _taken(form: _Format, matches: list[re.Match[str]], runs: int) -> list[re.Match[str]]:
+    """The summaries that count. `last of each`: two frameworks ran, one after the other, and each has its own line."""
+    if form.take in ("all", "totals"):
+        return matches
+    if form.take == "last":
+        return matches[-runs:]
+    kinds: dict[int | None, list[re.Match[str]]] = {}
+    for match in matches:
+        kinds.setdefault(match.lastindex, []).append(match)
+    return [match for each in kinds.values() for match in each[-runs:]]
 
 
 def _add(totals: dict[str, int], word: str, count: int) -> None:
