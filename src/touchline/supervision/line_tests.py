@@ -75,18 +75,20 @@ def _counted(plan: Plan, places: list[int], text: str, runner: str) -> Counts | 
 
 
 def _runs_of_script(call: int, plan: Plan, result: Result, code: int | None) -> tuple[TestRun, ...]:
-    """A test file run as a script is a test run when its output holds a summary, else just a run."""
-    named = [
-        at
-        for at, p in enumerate(plan.parts)
-        if "run" in p.kinds and any(("test" in w or "spec" in w) and is_test_path(w) for w in p.words[:4])
-    ]
+    """A test file run as a script, or the project's `ci`, is a test run when its output holds a summary, else a run."""
+    named = [at for at, p in enumerate(plan.parts) if "run" in p.kinds and any(map(_may_test, p.words[:4]))]
     counts = _counted(plan, named[-1:], result.text, "unittest") if named else None
     if counts is None or counts.verdict:
         return ()
     own = code if plan.parts[named[-1]].exit == "own" else None
     outcome = outcome_of(counts, own, failed=result.failed and code is None, text=result.text)
     return (_run(call, counts.runner, counts, own, outcome),)
+
+
+def _may_test(word: str) -> bool:
+    if word.rsplit("/", 1)[-1] in ("ci", "ci.sh", "ci.bash", "ci.py", "ci.js", "ci.ts", "ci.rb"):
+        return True
+    return ("test" in word or "spec" in word) and is_test_path(word)
 
 
 def run_of_tool(call: int, tool: str, result: Result) -> TestRun:

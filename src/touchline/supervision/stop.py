@@ -30,7 +30,7 @@ _ABNORMAL = frozenset({Ended.CRASHED, Ended.API_ERROR, Ended.KILLED, Ended.TIMED
 _OF_THE_WORK = frozenset({"fixed", "implemented", "verified", "file_created"})
 _CHANGES = frozenset({"fixed", "implemented", "file_created"})
 _LEAVES_A_TRACE = frozenset({"tests_pass", "committed", "pushed", "pr_opened"})
-_MAY_TEST = shape(r"(?i)test|check|spec|verif")
+_MAY_TEST = shape(r"(?i)test|check|spec|verif|(?<![^\s/])ci(?:\.\w+)?(?![\w./-])")
 
 
 def classify(
