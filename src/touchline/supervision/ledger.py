@@ -22,7 +22,16 @@ from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_
 from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line
 from touchline.supervision.prepared import shape
 from touchline.supervision.shell_writes import is_scratch, shell_changes
-from touchline.supervision.tools import Change, acts, changes_of, command_of, is_by_product, role_of
+from touchline.supervision.tools import (
+    Change,
+    acts,
+    changes_of,
+    command_of,
+    is_browser,
+    is_by_product,
+    on_forge,
+    role_of,
+)
 from touchline.supervision.values import replace
 from touchline.supervision.weakening import counts_fell, weakened_by
 
@@ -81,6 +90,8 @@ class _Entries:
         self.deeds = list(start.deeds)
         self.times: list[tuple[int, float, float]] = []
         """Of each call of this turn when it began and ended; 0 where it is not known."""
+        self.elsewhere = False
+        """Whether the browser was last sent to another server than the work's own."""
         self.watched = start.watched or not start.calls
         """Whether every turn so far came with a snapshot."""
 
@@ -126,8 +137,12 @@ class _Entries:
             run = run_of_tool(at, call.tool, result)
             self.test_runs.append(run)
             self._command(at, call.tool, frozenset({"test"}), result, failed=run.outcome == "failed")
+        elif role == "check":
+            self._looked(at, call, result)
         elif result.failed:
             return
+        elif role == "push" or (role == "write" and on_forge(call.args)):
+            self._sent(at, result.text, pushes=role == "push")
         elif role == "write" and (changes := changes_of(call.tool, call.args, result.text)):
             self._changes(((0, change) for change in changes), at, cwd, how="tool")
         elif role == "pr":
@@ -135,13 +150,35 @@ class _Entries:
 
             self.pull_requests.update(dict.fromkeys(pull_requests_in(result.text)))
         elif role == "commit":
-            from touchline.supervision.publishing import commits_in
+            from touchline.supervision.publishing import commits_told
 
-            self.commits.extend(Commit(hash=h, call=at) for h in commits_in(result.text))
+            self.commits.extend(Commit(hash=h, call=at) for h in commits_told(result.text))
         elif acts(call.tool):
             self.deeds.append(at)
         elif self.background:
             self._read(call, result.text)
+
+    def _looked(self, at: int, call: Call, result: Result) -> None:
+        """A tool that runs or looks at the work. A browser that was sent elsewhere shows something else."""
+        from touchline.supervision.tool_checks import is_here, seen_by
+
+        if is_browser(call.tool):
+            here = is_here(call.args)
+            self.elsewhere = self.elsewhere if here is None else not here
+            if self.elsewhere:
+                return
+        if (seen := seen_by(call.tool, result)) is not None:
+            kinds, failed = seen
+            self._command(at, call.tool, kinds, result, failed=failed)
+
+    def _sent(self, at: int, text: str, *, pushes: bool) -> None:
+        """A forge's own tool puts files into a repository there: a commit that it shows is pushed with it."""
+        from touchline.supervision.tool_checks import commits_on_forge, is_refusal
+
+        made = () if is_refusal(text) else commits_on_forge(text)
+        self.commits.extend(Commit(hash=h, call=at) for h in made)
+        if made or (pushes and not is_refusal(text)):
+            self.pushes.append(at)
 
     def take_notice(self, told: Notice) -> None:
         """What is told of a command in the background holds for the call that began it: what it ran is as old as that.

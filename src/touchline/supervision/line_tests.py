@@ -93,15 +93,18 @@ def _may_test(word: str) -> bool:
 
 def run_of_tool(call: int, tool: str, result: Result) -> TestRun:
     """The run of a tool that tests by its name, such as an editor's `runTests`."""
-    counts, code = counts_of(result.text), exit_code_of(result)
-    return _run(call, tool, counts, code, outcome_of(counts, code, failed=result.failed, text=result.text))
+    from .tool_checks import code_told, counts_told, outcome_told  # few sessions have such a tool
+
+    counts, code = counts_told(result.text), exit_code_of(result)
+    code = code_told(result.text) if code is None else code
+    return _run(call, tool, counts, code, outcome_told(counts, code, result))
 
 
 def _run(call: int, runner: str, counts: Counts | None, code: int | None, outcome: Outcome) -> TestRun:
     if counts is None:
         return TestRun(runner=runner, call=call, exit_code=code, outcome=outcome)
     return TestRun(
-        runner=counts.runner,
+        runner=counts.runner or runner,
         call=call,
         passed=counts.passed,
         failed=counts.failed,

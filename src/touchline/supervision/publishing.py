@@ -17,9 +17,10 @@ _NOTHING_NEW = ("nothing to commit", "no changes added to commit", "nothing adde
 
 
 @cache
-def _pattern(name: Literal["commit", "hash", "pull", "pushed", "not_pushed"]) -> re.Pattern[str]:
+def _pattern(name: Literal["commit", "told", "hash", "pull", "pushed", "not_pushed"]) -> re.Pattern[str]:
     patterns = {
         "commit": r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ",
+        "told": r"(?i)\bcommitted\b[^\n]*\bhash:? ([0-9a-f]{7,40})\b",
         "hash": r"^(?:commit )?([0-9a-f]{7,40})\b",
         "pull": r"https?://[^\s\"'<>)\]]+/(?:pull|pulls|merge_requests|pull-requests|pullrequest)/\d+",
         "pushed": r"^ [ *+=-]? *\S.* -> \S|^Everything up-to-date",
@@ -31,6 +32,11 @@ def _pattern(name: Literal["commit", "hash", "pull", "pushed", "not_pushed"]) ->
 def commits_in(text: str) -> tuple[str, ...]:
     """Hashes in the lines that `git commit` prints about what it made."""
     return tuple(dict.fromkeys(_pattern("commit").findall(tail_of(text))))
+
+
+def commits_told(text: str) -> tuple[str, ...]:
+    """The same of a tool that commits, which may say it in words of its own."""
+    return commits_in(text) or tuple(_pattern("told").findall(tail_of(text)))
 
 
 def commits_of(plan: Plan, text: str, *, failed: bool, awaited: bool) -> tuple[str, ...]:

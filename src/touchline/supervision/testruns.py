@@ -143,6 +143,11 @@ def _read(form: _Format, tail: str, runs: int) -> Counts | None:
     empty = bool(form.empty) and _compiled(form.empty).search(matches[-1].group()) is not None
     if not totals and not empty:
         return None
+    return totalled(form.runner, totals, bad=bad)
+
+
+def totalled(runner: str, totals: dict[str, int], *, bad: bool = False) -> Counts:
+    """Counts by what the numbers mean; those that passed are what is left where they are not told."""
     failed, skipped = totals.get("failed", 0), totals.get("skipped", 0)
     if "passed" in totals or "collected" not in totals:
         passed = totals.get("passed", 0)
@@ -151,7 +156,7 @@ def _read(form: _Format, tail: str, runs: int) -> Counts | None:
         collected = totals["collected"]
         passed = max(0, collected - failed - skipped)
     return Counts(
-        runner=form.runner,
+        runner=runner,
         passed=passed,
         failed=failed,
         skipped=skipped,

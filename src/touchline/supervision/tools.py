@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-Role = Literal["shell", "code", "write", "test", "pr", "commit", "other"]
+Role = Literal["shell", "code", "write", "test", "pr", "commit", "push", "check", "other"]
 
 MAX_CHANGES = 200
 """Files of one call that are kept: a patch over thousands says no more."""
@@ -67,6 +67,10 @@ def role_of(tool: str) -> Role:
         return "pr"
     if tokens & known["test_words"] and not tokens & known["not_test_words"]:
         return "test"
+    if is_browser(tool) or (not tokens & known["not_check_words"] and any(each <= tokens for each in _checks())):
+        return "check"
+    if "push" in tokens and tokens & {"git", "files", "branch", "commits"}:
+        return "push"
     if tokens & known["code_words"] and tokens & {"execute", "run", "eval", "ipython", "repl", "exec"}:
         return "code"
     if tokens & known["shell_words"]:
@@ -82,6 +86,26 @@ def role_of(tool: str) -> Role:
 def acts(tool: str) -> bool:
     """Whether a tool of another server does something there, by its name: makes a ticket, sends a message."""
     return "__" in tool and bool(tokens_of(tool) & (words()["write_words"] | words()["act_words"]))
+
+
+def is_browser(tool: str) -> bool:
+    """A tool that works a browser; its server may say so."""
+    known, name = words(), tool.lower()
+    return bool(tokens_of(tool) & known["browser_words"]) and any(each in name for each in known["browsers"])
+
+
+def is_diagnostics(tool: str) -> bool:
+    return bool(tokens_of(tool) & {"diagnostics", "problems", "errors"})
+
+
+@cache
+def _checks() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(each.split(" ")) for each in _ordered("checks"))
+
+
+def on_forge(args: Args) -> bool:
+    """True for a file that is not here but in a repository on a server."""
+    return ("repo" in args and "owner" in args) or ("project_id" in args and "branch" in args)
 
 
 def command_of(args: Args) -> str | None:
@@ -110,7 +134,7 @@ def changes_of(tool: str, args: Args, text: str) -> tuple[Change, ...]:
 
 def _changes(tool: str, args: Args, text: str) -> Iterator[Change]:
     known, tokens = words(), tokens_of(tool)
-    if str(args.get("command", "")) in known["views"] or ("repo" in args and "owner" in args):
+    if str(args.get("command", "")) in known["views"] or on_forge(args):
         return
     listed = args.get("changes")
     if isinstance(listed, dict):
