@@ -266,6 +266,11 @@ def _done_by(claim: Claim, ledger: Ledger, kind: CommandKind, calls: Sequence[in
         return stand(claim, f"{last.named} ran {short_command(last.text)}: {_exit(last)}", last.call)
     proof = calls[-1] if calls else last.call if last else None
     if proof is None:
+        since = -1 if ledger.last_edit is None else ledger.last_edit
+        teller = next((c for c in ledger.commands if kind in c.told and c.call > since and not c.failed), None)
+        if teller is not None:
+            ran_it = f"{teller.named} ran {short_command(teller.text)}"
+            return _unproved(claim, f"{ran_it}, and only its own words tell of a {noun}", teller.call)
         return _unproved(claim, f"no {noun} is in the record")
     if ledger.last_edit is not None and ledger.last_edit > proof:
         return _unproved(claim, f"call {ledger.last_edit} changed a file after the last {noun}", proof)

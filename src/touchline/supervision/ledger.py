@@ -233,7 +233,7 @@ class _Entries:
             checks_own_edit=last is not None and any(p.kinds & VERIFYING for p in plan.parts[last + 1 :]),
             background=background,
         )
-        if not background and (awaited or plan.kinds & {"commit", "push", "pr"}):
+        if not background and (awaited or plan.kinds & {"commit", "push", "pr"} or _may_tell(plan, result.text)):
             self._published(at, plan, result.text, failed=failed, awaited=awaited)
 
     def _begun(self, call_id: str, at: int, line: str) -> None:
@@ -273,13 +273,16 @@ class _Entries:
         ]
 
     def _published(self, at: int, plan: Plan, text: str, *, failed: bool, awaited: bool) -> None:
-        from touchline.supervision.publishing import commits_of, pull_requests_of, pushed  # most turns publish nothing
+        # Here, since most turns publish nothing.
+        from touchline.supervision.publishing import commits_of, deeds_told, pull_requests_of, pushed
 
         for found in commits_of(plan, text, failed=failed, awaited=awaited):
             self.commits.append(Commit(hash=found, call=at))
         if pushed(plan, text, failed=failed):
             self.pushes.append(at)
         self.pull_requests.update(dict.fromkeys(pull_requests_of(plan, text, failed=failed)))
+        if told := deeds_told(plan, text):
+            self.commands = [replace(c, told=told) if c.call == at else c for c in self.commands]
 
     def _awaited(self, at: int) -> bool:
         """True when the call just before committed without showing the hash."""
@@ -364,6 +367,14 @@ def _worse(one: TestRun, other: TestRun) -> TestRun:
     """Of two tellings of the same run the one that says less good of it; where they agree, the first."""
     worth = ("failed", "unverified", "passed")
     return other if worth.index(one.outcome) > worth.index(other.outcome) else one
+
+
+def _may_tell(plan: Plan, text: str) -> bool:
+    """A cheap look whether a script, or git by another name, may tell of a commit or a push."""
+    scripted = plan.kinds & {"run", "build"}
+    if (text.startswith("[") or "\n[" in text) and "] " in text:
+        return bool(scripted) or any(word.endswith("git") for part in plan.parts for word in part.words[:1])
+    return bool(scripted) and ("ushed" in text or "ushing" in text or " -> " in text)
 
 
 def _clean(path: str) -> str:

@@ -22,6 +22,7 @@ Words = tuple[str, ...]
 NOTHING: Kinds = frozenset()
 LOOK: Kinds = frozenset({"look"})
 RUN: Kinds = frozenset({"run"})
+_SENDS: Kinds = frozenset({"commit", "push", "pr"})
 
 _INTERPRETED = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".rb", ".pl", ".php", ".lua", ".r", ".jl", ".exs")
 _TEST_SCRIPTS = r"(?i:(?:run|all)[-_]?(?:\w+[-_])?tests?|tests?[-_]?(?:runner|all|suite))"
@@ -130,7 +131,7 @@ def _is_stand_in(path: str, name: str, table: dict[str, Any]) -> bool:
 
 
 def _only(kind: str) -> Kinds:
-    return frozenset({kind}) if kind else NOTHING  # type: ignore[arg-type]
+    return frozenset(kind.split()) if kind else NOTHING  # type: ignore[arg-type]
 
 
 def _subcommand(words: Words, name: str, table: dict[str, str]) -> tuple[Kinds, str]:
@@ -152,6 +153,8 @@ def _subcommand(words: Words, name: str, table: dict[str, str]) -> tuple[Kinds, 
         kinds = script_kinds(*plain[1:])
         return (kinds, f"{name} {head}") if kinds - RUN else (LOOK, "")
     kinds = _only(kind)
+    if kinds & _SENDS and "--dry-run" in rest:
+        return LOOK, ""
     if name == "git":
         kinds = _git(head, rest, kinds)
     if "lint" in kinds and "--fix" in words:
@@ -175,7 +178,7 @@ def _targets(words: Words) -> list[str]:
 
 
 def _git(head: str, rest: Words, kinds: Kinds) -> Kinds:
-    if head in ("commit", "push") and ("--dry-run" in rest or (head == "push" and "-n" in rest[1:])):
+    if head == "push" and "-n" in rest[1:]:
         return LOOK
     if head == "stash" and rest[1:2] and rest[1] in ("list", "show"):
         return LOOK

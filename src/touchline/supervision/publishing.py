@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchline.supervision.commands import Part, Plan
 from touchline.supervision.prepared import shape
-from touchline.supervision.programs import after_options, name_of
+from touchline.supervision.programs import Kinds, after_options, name_of, tables
 from touchline.supervision.remembering import cache
 from touchline.supervision.testruns import tail_of
 
@@ -17,21 +17,26 @@ _NOTHING_NEW = ("nothing to commit", "no changes added to commit", "nothing adde
 
 
 @cache
-def _pattern(name: Literal["commit", "told", "hash", "pull", "pushed", "not_pushed"]) -> re.Pattern[str]:
+def _pattern(
+    name: Literal["commit", "change", "told", "hash", "pull", "pushed", "says_pushed", "not_pushed"],
+) -> re.Pattern[str]:
     patterns = {
-        "commit": r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ",
+        "commit": r"^\[[^\]\s][^\]\n]* ([0-9a-f]{7,40})\] ",
+        "change": r"^(?:Parent commit \(@-\)|Working copy +\(@\) now at) *: [k-z]+ ([0-9a-f]{7,40})\b",
         "told": r"(?i)\bcommitted\b[^\n]*\bhash:? ([0-9a-f]{7,40})\b",
         "hash": r"^(?:commit )?([0-9a-f]{7,40})\b",
-        "pull": r"https?://[^\s\"'<>)\]]+/(?:pull|pulls|merge_requests|pull-requests|pullrequest)/\d+",
-        "pushed": r"^ [ *+=-]? *\S.* -> \S|^Everything up-to-date",
+        "pull": r"https?://[^\s\"'<>)\]]+/(?:pulls?|merge_requests|pull-requests|pullrequest|pr/[\w.-]+/[\w.-]+)/\d+",
+        "pushed": r"^ [ *+=-]? *\S.* -> \S|^Everything up-to-date|^Changes to push to \S|^updated remote bookmark ",
+        "says_pushed": r"(?i)^(?!.*\b(?:not|nothing|never|would|will|fail\w*|cannot|dry)\b).*\bpush(?:ed|ing)\b",
         "not_pushed": r"^(?:fatal|error): |^ ! \[|\[(?:remote )?rejected\]",
     }
     return shape("(?m)" + patterns[name])
 
 
 def commits_in(text: str) -> tuple[str, ...]:
-    """Hashes in the lines that `git commit` prints about what it made."""
-    return tuple(dict.fromkeys(_pattern("commit").findall(tail_of(text))))
+    """Hashes in the lines that `git commit` and `jj commit` print about what they made."""
+    tail = tail_of(text)
+    return tuple(dict.fromkeys((*_pattern("commit").findall(tail), *_pattern("change").findall(tail))))
 
 
 def commits_told(text: str) -> tuple[str, ...]:
@@ -44,12 +49,55 @@ def commits_of(plan: Plan, text: str, *, failed: bool, awaited: bool) -> tuple[s
     parts = [p for p in plan.parts if "commit" in p.kinds]
     if parts and not _worked(parts, failed=failed):
         return ()
-    found = commits_in(text) if parts else ()
+    found = commits_in(text) if parts else _by_another_name(plan, text)
     asks = any(_asks_head(p) for p in plan.parts)
     if found or failed or not asks or not (parts or awaited) or any(n in text for n in _NOTHING_NEW):
         return found
     head = _pattern("hash").search(tail_of(text))
     return (head[1],) if head else ()
+
+
+def _by_another_name(plan: Plan, text: str) -> tuple[str, ...]:
+    """Commits of an alias such as `git ci`, of `git cherry-pick` and the like, which print git's own line."""
+    places = [at for at, part in enumerate(plan.parts) if _may_commit(part)]
+    return commits_in(_own_words(plan, places, text)) if places else ()
+
+
+def _may_commit(part: Part) -> bool:
+    """Any command of git that may have made a commit, and was not told by the line itself what to print."""
+    if name_of(part.words) != "git" or not part.kinds <= {"edit"}:
+        return False
+    return not any(word.startswith(("alias.", "--exec", "-x", "!")) for word in part.words[1:])
+
+
+def _own_words(plan: Plan, places: list[int], text: str) -> str:
+    """What these parts of a line printed; nothing where others may have printed it."""
+    if len(plan.parts) == 1:
+        return text
+    from .printed import printed_by
+
+    printed = printed_by(plan.parts, places, text)
+    return "" if printed is None or printed.doubtful else printed.text
+
+
+def deeds_told(plan: Plan, text: str) -> Kinds:
+    """What a script of the project's own says that it committed or pushed: that is its word, and no proof."""
+    places = [at for at, part in enumerate(plan.parts) if _is_own_script(part)]
+    tail = tail_of(_own_words(plan, places, text)) if places else ""
+    told: Kinds = frozenset({"commit"}) if _pattern("commit").search(tail) else frozenset()
+    sent = _pattern("pushed").search(tail) or _pattern("says_pushed").search(tail)
+    return told | {"push"} if sent and not _pattern("not_pushed").search(tail) else told
+
+
+def _is_own_script(part: Part) -> bool:
+    """`./release.sh`, `make release`, `npm run release`, `python tools/release.py`; not `python -c`."""
+    known, name = tables(), name_of(part.words)
+    if not part.kinds & {"run", "build"} or name in known["programs"]:
+        return False
+    if name in known["goal_programs"] or name in known["script_managers"]:
+        return True
+    file = part.words[0] if name not in ("python", "node") and name not in known["shells"] else (*part.words, "")[1]
+    return not file.startswith(("-", "/bin/", "/usr/")) and shape(r"/|\.\w+$").search(file) is not None
 
 
 def awaits_hash(plan: Plan) -> bool:

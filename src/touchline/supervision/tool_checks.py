@@ -1,7 +1,7 @@
 """What does the answer of a tool say about the work, where it is no shell: tests, diagnostics, a browser, a forge?
 
 A tool of an MCP server or an editor has no exit code and no fixed format. Numbers beside known words are read from
-what it answers, as text or as JSON; the words are in `testruns.json` and `tools.json`. Nothing passes by default here either.
+what it answers, as text or as JSON; the words are in `testruns.json` and `tools.json`. Nothing passes by default.
 """
 
 from __future__ import annotations
