@@ -102,3 +102,21 @@ def test_what_was_seen_of_ci_is_no_mere_look(agent: Agent) -> None:
     looked_around(agent)
     (kept,) = agent.state.rglob("evidence.json")
     assert "gh run watch" in kept.read_text()
+
+
+def test_what_a_script_told_of_a_push_is_remembered(agent: Agent) -> None:
+    agent.prompted("Fix the parser and release it")
+    agent.edited()
+    ran(agent, "python3 -m pytest -q")
+    ran(agent, "./release.sh", "Pushed main to origin")
+    assert agent.stop(DONE) is None
+    agent.prompted("And is it pushed?")
+    assert agent.stop("I fixed it and pushed it to main.") is None
+
+
+def test_without_such_words_a_push_is_asked_for(agent: Agent) -> None:
+    agent.prompted("Fix the parser and release it")
+    agent.edited()
+    ran(agent, "python3 -m pytest -q")
+    ran(agent, "./release.sh", "Built 3 files")
+    assert agent.stop("I fixed it and pushed it to main.") is not None

@@ -267,7 +267,7 @@ def _done_by(claim: Claim, ledger: Ledger, kind: CommandKind, calls: Sequence[in
     proof = calls[-1] if calls else last.call if last else None
     if proof is None:
         since = -1 if ledger.last_edit is None else ledger.last_edit
-        teller = next((c for c in ledger.commands if kind in c.told and c.call > since and not c.failed), None)
+        teller = next((c for c in ledger.commands if kind in c.told.split() and c.call > since and not c.failed), None)
         if teller is not None:
             ran_it = f"{teller.named} ran {short_command(teller.text)}"
             return _unproved(claim, f"{ran_it}, and only its own words tell of a {noun}", teller.call)

@@ -49,8 +49,8 @@ class Command(Value):
     """True when Touchline ran it, not the agent."""
     open: bool = False
     """True while it runs in the background and nothing has told how it ended."""
-    told: frozenset[CommandKind] = frozenset()
-    """Deeds of which a script of the project's own tells in its output, such as a push. That is no proof of them."""
+    told: str = ""
+    """Deeds, as `commit push`, of which a script of the project's own tells in its output. That is no proof of them."""
 
     @property
     def named(self) -> str:

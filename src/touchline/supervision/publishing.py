@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchline.supervision.commands import Part, Plan
 from touchline.supervision.prepared import shape
-from touchline.supervision.programs import Kinds, after_options, name_of, tables
+from touchline.supervision.programs import after_options, name_of, tables
 from touchline.supervision.remembering import cache
 from touchline.supervision.testruns import tail_of
 
@@ -80,13 +80,13 @@ def _own_words(plan: Plan, places: list[int], text: str) -> str:
     return "" if printed is None or printed.doubtful else printed.text
 
 
-def deeds_told(plan: Plan, text: str) -> Kinds:
+def deeds_told(plan: Plan, text: str) -> str:
     """What a script of the project's own says that it committed or pushed: that is its word, and no proof."""
     places = [at for at, part in enumerate(plan.parts) if _is_own_script(part)]
     tail = tail_of(_own_words(plan, places, text)) if places else ""
-    told: Kinds = frozenset({"commit"}) if _pattern("commit").search(tail) else frozenset()
+    told = "commit" if _pattern("commit").search(tail) else ""
     sent = _pattern("pushed").search(tail) or _pattern("says_pushed").search(tail)
-    return told | {"push"} if sent and not _pattern("not_pushed").search(tail) else told
+    return f"{told} push".strip() if sent and not _pattern("not_pushed").search(tail) else told
 
 
 def _is_own_script(part: Part) -> bool:
