@@ -371,10 +371,12 @@ def _worse(one: TestRun, other: TestRun) -> TestRun:
 
 def _may_tell(plan: Plan, text: str) -> bool:
     """A cheap look whether a script, or git by another name, may tell of a commit or a push."""
-    scripted = plan.kinds & {"run", "build"}
-    if (text.startswith("[") or "\n[" in text) and "] " in text:
-        return bool(scripted) or any(word.endswith("git") for part in plan.parts for word in part.words[:1])
-    return bool(scripted) and ("ushed" in text or "ushing" in text or " -> " in text)
+    scripted = bool(plan.kinds & {"run", "build"})
+    if scripted and ("ushed" in text or "ushing" in text or (" -> " in text and "\nTo " in f"\n{text}")):
+        return True
+    if not scripted and not any(word.endswith("git") for part in plan.parts for word in part.words[:1]):
+        return False
+    return "] " in text and shape(r"(?m)^\[[^\]\n]* [0-9a-f]{7,40}\] ").search(text) is not None
 
 
 def _clean(path: str) -> str:

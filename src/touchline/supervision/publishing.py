@@ -84,8 +84,10 @@ def deeds_told(plan: Plan, text: str) -> str:
     """What a script of the project's own says that it committed or pushed: that is its word, and no proof."""
     places = [at for at, part in enumerate(plan.parts) if _is_own_script(part)]
     tail = tail_of(_own_words(plan, places, text)) if places else ""
-    told = "commit" if _pattern("commit").search(tail) else ""
-    sent = _pattern("pushed").search(tail) or _pattern("says_pushed").search(tail)
+    told = "commit" if "] " in tail and _pattern("commit").search(tail) else ""
+    # Words are looked for first: most scripts tell of nothing, and to search all they print takes time.
+    sent = " -> " in tail and _pattern("pushed").search(tail)
+    sent = sent or (("ushed" in tail or "ushing" in tail) and _pattern("says_pushed").search(tail))
     return f"{told} push".strip() if sent and not _pattern("not_pushed").search(tail) else told
 
 
