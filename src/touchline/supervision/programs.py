@@ -202,7 +202,8 @@ def _package_script(words: Words, name: str, table: dict[str, str]) -> tuple[Kin
         return (script_kinds(*picked) if picked else LOOK), " ".join((name, *picked))
     kind = table.get(head, table["*"])
     if kind == "?script":
-        return _classify(rest, 1) if head in tables()["programs"] else (script_kinds(head), f"{name} {head}")
+        known = head in tables()["programs"] or head in tables()["subcommands"]
+        return _classify(rest, 1) if known else (script_kinds(head), f"{name} {head}")
     return _only(kind), f"{name} {head}"
 
 
