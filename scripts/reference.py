@@ -212,8 +212,14 @@ In a build; what follows from each: [builds](builds.md#what-follows-from-a-failu
 
 ## Going in circles
 
-Universal signals: no rule knows what a command means. A *warning* is shown and may be coached; a *loop* acts. Polling
-tools are exempt, and a provider that is down is not a loop.
+Universal signals: no rule knows what a command means. A *warning* is shown and may be coached; a *loop* acts. A call is
+refused before it runs only when the earlier results were equal to the letter; durations, clock times and addresses that
+differ are passed over for warnings and reminders alone, and count where they are all that was printed.
+
+Waiting that declares itself is exempt, and so is a provider that is down: tools for polling, a shell line with a
+`sleep` or with a command such as `gh run view` or `kubectl get`, and tools that press, click, scroll or wait, as long
+as they do not fail. A line that starts something in the background and then sleeps is no waiting. `waiting` counts them
+all, and comes up at `same_wait` and again after as many more; such a call is never refused.
 
 {table(("rule", "in one sentence"), rules)}
 

@@ -15,10 +15,20 @@ from touchline.supervision.loops import ThrashWatch
 from touchline.supervision.sameness import thrash_data
 from touchline.supervision.values import replace
 
-TEXTS = ["", "ok", "error: no such file", "long news " * 30, "took 1.5 s", "took 2.25 s", "HTTP 429 Too Many Requests"]
+TEXTS = [
+    "",
+    "ok",
+    "error: no such file",
+    "long news " * 30,
+    "took 1.5 s",
+    "took 2.25 s",
+    "1 s",
+    "2 s",
+    "HTTP 429 Too Many Requests",
+]
 calls = st.tuples(
-    st.sampled_from(["Bash", "Read", "BashOutput"]),
-    st.sampled_from(["ls", "cat a", ":", "true", "pytest -q tests/test_a.py", "x" * 40_000]),
+    st.sampled_from(["Bash", "Read", "BashOutput", "browser_click"]),
+    st.sampled_from(["ls", "cat a", ":", "true", "pytest -q tests/test_a.py", "sleep 3; ls", "x" * 40_000]),
     st.sampled_from(TEXTS) | st.integers(0, 400).map(lambda n: f"news number {n} " * 20),
     st.booleans(),
     st.sampled_from([{}, {"description": "Look"}, {"description": "Look around once more"}]),
@@ -29,6 +39,7 @@ numbers = st.fixed_dictionaries(
     {},
     optional={
         "same_result": st.integers(1, 6),
+        "same_wait": st.integers(1, 12),
         "cycle_longest": st.integers(1, 8),
         "cycle_repeats": st.integers(2, 5),
         "few_distinct": st.tuples(st.integers(0, 6), st.integers(1, 30)),

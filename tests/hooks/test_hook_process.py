@@ -59,6 +59,24 @@ def test_what_a_person_says_allows_the_same_call_again(agent: Agent) -> None:
     assert agent.tell("PreToolUse", **call) is None
 
 
+@pytest.mark.parametrize(
+    ("tool", "args", "answers"),
+    [
+        ("Bash", {"command": "sleep 30; gh pr checks 12"}, ["build pending"] * 4),
+        ("Bash", {"command": "./bench"}, ["0 ms", "1 ms", "2 ms", "3 ms"]),
+        ("mcp__playwright__browser_press_key", {"key": "ArrowDown"}, ["ok"] * 4),
+    ],
+    ids=["waiting", "measuring", "pressing"],
+)
+def test_who_waits_measures_or_presses_is_left_alone(
+    agent: Agent, tool: str, args: dict[str, str], answers: list[str]
+) -> None:
+    call = {"tool_name": tool, "tool_input": args}
+    for each in answers:
+        assert agent.tell("PreToolUse", **call) is None
+        assert agent.tell("PostToolUse", **call, tool_response={"stdout": each, "stderr": ""}) is None
+
+
 def test_after_two_refusals_the_person_is_asked(agent: Agent) -> None:
     call = {"tool_name": "Bash", "tool_input": {"command": "make test"}}
     for _ in range(3):

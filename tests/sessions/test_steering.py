@@ -15,7 +15,7 @@ CIRCLE = """
 turns:
   - {calls: [{shell: "ls no-such-file"}], times: always}
 """
-SLOW_CIRCLE = CIRCLE.replace("ls no-such-file", "sleep 0.3; ls no-such-file")
+SLOW_CIRCLE = CIRCLE.replace("ls no-such-file", "python3 -c 'import time; time.sleep(0.3)'; ls no-such-file")
 HEARS = """
 turns:
   - {calls: [{shell: "ls no-such-file"}], until: "same calls"}
@@ -43,6 +43,13 @@ def test_an_agent_that_cannot_be_spoken_to_is_steered_by_the_next_turn(house: Ho
     assert story.turns[1].prompt == told["text"]
     # It was told, and did the same once more: that is enough. On a busy machine more are under way by then.
     assert len([e for e in story.of("agent.called") if e["number"] == 2]) < 6
+
+
+def test_an_agent_that_waits_is_not_disturbed(house: House) -> None:
+    waits = HEARS.replace('"ls no-such-file"}], until: "same calls"', '"sleep 0; ls no-such-file"}], times: 8')
+    story = house.run(waits)
+    assert story.actions == ["deliver:completed"], story.told()
+    assert story.of("reminder.sent") == []
 
 
 def test_the_watch_remembers_over_turns(house: House) -> None:

@@ -52,6 +52,15 @@ def test_a_repeated_call_is_reminded_of_and_refused_when_it_is_set(agent: Agent)
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+def test_a_long_wait_is_reminded_of_when_it_is_set_and_never_refused(agent: Agent) -> None:
+    (agent.folder / "touchline.toml").write_text("[limits]\nsame_wait = 5\n")
+    waiting = {"tool_name": "Bash", "tool_input": {"command": "sleep 30; gh pr checks 12"}}
+    answer = {"tool_response": {"stdout": "pending", "stderr": ""}}
+    told = [agent.tell("PostToolUse", **waiting, **answer) for _ in range(7)]
+    assert [words is not None for words in told] == [False] * 4 + [True, False, False]
+    assert agent.tell("PreToolUse", **waiting) is None
+
+
 def test_a_helper_keeps_to_it_too(agent: Agent) -> None:
     (agent.folder / "touchline.toml").write_text("[limits]\nsame_result = 5\nnothing_new = [[30, 30]]\n")
     assert call(agent, 4, agent_id="a-1") == [False] * 4

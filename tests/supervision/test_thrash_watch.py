@@ -13,7 +13,7 @@ from touchline.supervision.loops import ThrashWatch
 from touchline.supervision.thrash import Thrash, find_all, find_thrash
 
 # Few different calls and results, so that loops, cycles and near misses of them are common.
-COMMANDS = st.sampled_from(["ls", "make", "pytest", "cat a", ":", "git status"])
+COMMANDS = st.sampled_from(["ls", "make", "pytest", "cat a", ":", "git status", "sleep 3; ls"])
 TEXTS = st.sampled_from(
     ["", "ok", "1 failed in 0.12s", "1 failed in 0.34s", "x" * 300, "HTTP 503 unavailable", "é\ud800"]
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NUMBERS: dict[str, Any] = {
     "same_result": 3,
+    "same_wait": 60,
     "cycle_longest": 5,
     "cycle_repeats": 3,
     "few_distinct": (3, 10),
@@ -77,12 +78,15 @@ def take(state: dict[str, Any], key: str, result: str, failed: bool) -> bool:
     last.append([key, int(failed), int(stale)])
     del last[: -_reach(numbers)]
     state["calls"] = now + 1
-    return _may_find(last, numbers)
+    # Which calls wait is for the rules to say; where all told something new, no wait was in vain.
+    state["stale"] = int(state.get("stale", 0)) + 1 if stale else 0
+    return state["stale"] >= numbers["same_wait"] - 1 or _may_find(last, numbers)
 
 
 def forget(state: dict[str, Any]) -> None:
     """A person spoke: what comes now may repeat for a reason."""
     state["last"] = []
+    state["stale"] = 0
 
 
 def _numbers(state: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ class Limits(Value):
 
     same_result: int = 3
     """The same call with the same result this often in a row; once more is a loop, refused where possible."""
+    same_wait: int = 60
+    """Waiting calls that told nothing new before it is a loop: with half a minute each, half an hour of silence."""
     cycle_longest: int = 5
     """Calls in the longest cycle looked for; longer ones were never seen."""
     cycle_repeats: int = 3
@@ -71,6 +73,7 @@ BOUNDS: dict[str, tuple[int, int]] = {
     "continue_cap": (0, 100),
     "failure_window": (1, 1_000),
     "same_result": (1, 1_000),
+    "same_wait": (1, 10_000),
     "cycle_longest": (1, 100),
     "cycle_repeats": (2, 100),
     "news_memory": (1, 10_000),

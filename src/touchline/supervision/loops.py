@@ -15,13 +15,13 @@ from touchline.supervision.sameness import (
     call_key,
     digest,
     first_line,
-    is_outage,
     is_telling,
     masked_key,
     polling_tools,
     result_key,
     shorten,
 )
+from touchline.supervision.waiting import may_repeat, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class _Seen:
-    """A call as the watch remembers it. `text` is only kept until its masked key is needed."""
+    """A call as the watch remembers it. `source` is only kept until its masked key is needed."""
 
-    __slots__ = ("call", "failed", "index", "masked", "result", "source", "stale")
+    __slots__ = ("call", "exact", "failed", "index", "masked", "result", "source", "stale")
 
     def __init__(
         self,
@@ -41,9 +41,12 @@ class _Seen:
         failed: bool,
         stale: bool = False,
         masked: str | None = None,
+        exact: str | None = None,
         source: Result | None = None,
     ) -> None:
         self.index, self.call, self.result, self.failed = index, call, result, failed
+        # `result` is that of an earlier call which differs in passing figures alone; `exact` is always its own.
+        self.exact = result if exact is None else exact
         self.stale, self.masked, self.source = stale, masked, source
 
     def mask(self) -> str | None:
@@ -63,6 +66,8 @@ class ThrashWatch:
         self._last: deque[_Seen] = deque(maxlen=longest)
         self._runs = [0] * limits.cycle_longest
         """For each length k: how many calls in a row equal, with their results, the one k calls before."""
+        self._equal = [0] * limits.cycle_longest
+        """The same, where the results are equal to the letter: only then may a call be refused."""
         self._starts = [-1] * limits.cycle_longest
         """For each length k: the call where that run began."""
         self._known: dict[str, int] = {}
@@ -70,6 +75,8 @@ class ThrashWatch:
         self._messages: list[tuple[str, int, int]] = []
         """Closing messages that were the same: digest, call, and how much was new by then."""
         self._news = 0
+        self._waited, self._wait_began = 0, -1
+        """Waiting calls since anything new was told, and the first of them."""
         self._high = -1
         """The call since which the failure rate is too high, or -1."""
         self._detail = ""
@@ -79,14 +86,14 @@ class ThrashWatch:
     def before(self, call: Call, *, index: int | None = None) -> Thrash | None:
         """Would this call, about to run, only repeat what is known? Changes nothing."""
         last = self._last
-        if not last or call.tool in self._polling:
+        if not last or call.tool in self._polling or waits(call):
             return None
         key, at = self._key_of(call), self._next if index is None else index
         again = last[-1].call == key and last[-1].result is not None
-        if again and self._runs[0] >= self._limits.same_result - 1:
+        if again and self._equal[0] >= self._limits.same_result - 1:
             return self._repeat(call, at, refused=True)
         for k in range(2, self._limits.cycle_longest + 1):
-            ran = self._runs[k - 1] >= k * (self._limits.cycle_repeats - 1) - 1
+            ran = self._equal[k - 1] >= k * (self._limits.cycle_repeats - 1) - 1
             if ran and len(last) >= k and last[-k].call == key:
                 return self._cycle(call, at, k, refused=True)
         return None
@@ -120,8 +127,8 @@ class ThrashWatch:
     def told(self) -> None:
         """A person said something new: what comes now may repeat for a reason. Closing messages still count."""
         self._last.clear()
-        self._runs = [0] * len(self._runs)
-        self._high = -1
+        self._runs, self._equal = [0] * len(self._runs), [0] * len(self._equal)
+        self._waited, self._high = 0, -1
 
     def _short(self, words: str) -> bool:
         return len(words) < self._limits.short_message
@@ -134,14 +141,17 @@ class ThrashWatch:
     def _take(self, step: Step) -> _Seen:
         result, index = step.result, step.index
         key = self._key_of(step.call)
-        if step.call.tool in self._polling or (result is not None and is_outage(result)):
+        if step.call.tool in self._polling or may_repeat(step.call, result):
             # Waiting is like no other call: it repeats nothing, and ends what went before it.
+            self._wait(key, index, result)
             result, key = None, f"wait {index}"
         failed = result is not None and result.failed
         seen = _Seen(index, key, None if result is None else result_key(result), failed, source=result)
         if result is not None:
             self._recognise(seen)
             self._weigh(seen, result)
+            if not seen.stale:
+                self._waited = 0
             self._detail = first_line(result.text) if result.failed else ""
         self._count(seen)
         self._last.append(seen)
@@ -159,34 +169,49 @@ class ThrashWatch:
 
     def _weigh(self, seen: _Seen, result: Result) -> None:
         """Was this told within memory, by the same call, or in so many words by another?"""
-        known, oldest = self._known, seen.index - self._limits.news_memory
         keys = [f"{seen.call} {seen.result}"]
         if is_telling(result):
             keys.append(f"{seen.result}")
-        seen.stale = any(known.get(key, oldest - 1) >= oldest for key in keys)
+        seen.stale = self._is_known(keys, seen.index)
         self._news += not seen.stale
+
+    def _wait(self, key: str, index: int, result: Result | None) -> None:
+        if result is None:
+            return
+        told = masked_key(result) or result_key(result)
+        if not self._is_known([f"{key} {told}"], index):
+            self._waited = 0
+        if not self._waited:
+            self._wait_began = index
+        self._waited += 1
+
+    def _is_known(self, keys: list[str], index: int) -> bool:
+        """Was any of this told within memory? It is from now on."""
+        known, oldest = self._known, index - self._limits.news_memory
+        before = any(known.get(key, oldest - 1) >= oldest for key in keys)
         for key in keys:
             known.pop(key, None)
-            known[key] = seen.index
+            known[key] = index
         while len(known) > 2 * self._limits.news_memory:
             del known[next(iter(known))]
+        return before
 
     def _count(self, seen: _Seen) -> None:
-        last, runs = self._last, self._runs
+        last, runs, equal = self._last, self._runs, self._equal
         for k in range(1, len(runs) + 1):
-            if seen.result is None or len(last) < k:
-                runs[k - 1] = 0
-                continue
-            before = last[-k]
-            if before.call == seen.call and before.result == seen.result:
+            before = last[-k] if seen.result is not None and len(last) >= k else None
+            if before is not None and before.call == seen.call and before.result == seen.result:
                 if runs[k - 1] == 0:
                     self._starts[k - 1] = before.index
                 runs[k - 1] += 1
+                equal[k - 1] = equal[k - 1] + 1 if before.exact == seen.exact else 0
             else:
-                runs[k - 1] = 0
+                runs[k - 1] = equal[k - 1] = 0
 
     def _loop(self, step: Step, seen: _Seen) -> Thrash | None:
         limits, runs = self._limits, self._runs
+        if seen.result is None:
+            return self._waiting(step)
         if runs[0] >= limits.same_result:
             return self._repeat(step.call, seen.index, refused=False)
         for k in range(2, len(runs) + 1):
@@ -206,6 +231,21 @@ class ThrashWatch:
             if len(stale) >= many:
                 return self._window(Rule.NOTHING_NEW, step, stale, stale=len(stale), window=len(recent))
         return None
+
+    def _waiting(self, step: Step) -> Thrash | None:
+        """Told once at the number itself, and again at each multiple: in between the agent may wait on."""
+        times = self._waited
+        if step.result is None or not times or times % self._limits.same_wait:
+            return None
+        return Thrash(
+            rule=Rule.WAITING,
+            grade="loop",
+            began=self._wait_began,
+            at=step.index,
+            message=found("waiting", call=shorten(step.call), times=times),
+            calls=tuple(s.index for s in self._last if s.index >= self._wait_began),
+            detail=first_line(step.result.text),
+        )
 
     def _warning(self, step: Step, seen: _Seen) -> Thrash | None:
         recent = list(self._last)[-self._limits.failure_window :]
@@ -230,7 +270,7 @@ class ThrashWatch:
         return None
 
     def _repeat(self, call: Call, at: int, *, refused: bool, grade: Grade = "loop") -> Thrash:
-        times = self._runs[0] + 1
+        times = (self._equal if refused else self._runs)[0] + 1
         return Thrash(
             rule=Rule.REPEAT,
             grade=grade,
@@ -243,7 +283,7 @@ class ThrashWatch:
         )
 
     def _cycle(self, call: Call, at: int, k: int, *, refused: bool) -> Thrash:
-        length = self._runs[k - 1] + k
+        length = (self._equal if refused else self._runs)[k - 1] + k
         rounds = (length + int(refused)) // k
         words = {"call": shorten(call), "length": k, "rounds": rounds}
         return Thrash(
@@ -280,12 +320,14 @@ class ThrashWatch:
     def to_json(self) -> dict[str, Any]:
         """All it remembers, as plain JSON values."""
         return {
-            "last": [[s.index, s.call, s.result, s.failed, s.stale, s.mask()] for s in self._last],
+            "last": [[s.index, s.call, s.result, s.failed, s.stale, s.mask(), s.exact] for s in self._last],
             "runs": list(self._runs),
+            "equal": list(self._equal),
             "starts": list(self._starts),
             "known": dict(self._known),
             "messages": [list(m) for m in self._messages],
             "news": self._news,
+            "waited": [self._waited, self._wait_began],
             "high": self._high,
             "detail": self._detail,
             "next": self._next,
@@ -302,14 +344,16 @@ class ThrashWatch:
         return watch
 
     def _restore(self, state: Any) -> None:
-        if not isinstance(state, dict) or len(state["runs"]) != len(self._runs):
+        if not isinstance(state, dict) or {len(state["runs"]), len(state["equal"])} != {len(self._runs)}:
             raise ValueError("another form of state")
-        for index, call, result, failed, stale, masked in state["last"]:
-            kept = None if result is None else str(result)
-            self._last.append(_Seen(int(index), str(call), kept, bool(failed), bool(stale), masked and str(masked)))
-        self._runs = [int(n) for n in state["runs"]]
+        for index, call, result, failed, stale, masked, exact in state["last"]:
+            kept, own = (None if each is None else str(each) for each in (result, exact))
+            mask = masked and str(masked)
+            self._last.append(_Seen(int(index), str(call), kept, bool(failed), bool(stale), mask, own))
+        self._runs, self._equal = ([int(n) for n in state[name]] for name in ("runs", "equal"))
         self._starts = [int(n) for n in state["starts"]]
         self._known = {str(key): int(at) for key, at in state["known"].items()}
         self._messages = [(str(key), int(at), int(news)) for key, at, news in state["messages"]]
         self._news, self._high = int(state["news"]), int(state["high"])
+        self._waited, self._wait_began = (int(n) for n in state["waited"])
         self._detail, self._next = str(state["detail"]), int(state["next"])

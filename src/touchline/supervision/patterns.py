@@ -26,6 +26,8 @@ class Rule(Word):
     """Most of the last calls told nothing that an earlier call had not told already."""
     SAME_MESSAGE = "same_message"
     """The agent closes with the same message again and again."""
+    WAITING = "waiting"
+    """Call after call waits, or acts on something outside, and none tells anything new."""
     WANDERING = "wandering"
     """Turn after turn changes nothing and passes no check, at far more tokens than the task used to need."""
     FAILURE_RATE = "failure_rate"
