@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.people import person_at
 
 AUDIT = [sys.executable, "-m", "touchline", "audit", "--samples"]
 
@@ -36,3 +37,11 @@ def test_an_output_that_knows_only_ascii_gets_numbers() -> None:
     done = subprocess.run(AUDIT, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr
     assert "\\u201c" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["config", "explain", "run.agent"], ["config", "path"]])
+def test_without_colours_no_escape_sequence_reaches_a_terminal(tmp_path: Path, arguments: list[str]) -> None:
+    person = person_at(tmp_path)
+    for no_colour in ("1", ""):
+        _, shown = person.at_terminal(*arguments, answer="", TERM="xterm-256color", NO_COLOR=no_colour)
+        assert ("\x1b" in shown) == (not no_colour), shown

@@ -17,7 +17,7 @@ from touchline.cli.event_output import as_dict
 from touchline.cli.place import command
 from touchline.cli.progress import Line, told
 from touchline.cli.progress_view import lasting, watched
-from touchline.cli.terminal import say, text
+from touchline.cli.terminal import colours, say, text
 from touchline.store.events import Event
 
 if TYPE_CHECKING:
@@ -151,7 +151,9 @@ class LiveBuildView:
         from rich.console import Console
         from rich.live import Live
 
-        self._console = console or Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._console = console or Console(
+            stderr=True, color_system=colours(), highlight=False, markup=False, emoji=False
+        )
         self._clock, self._began = clock, clock()
         self._mine = Mine()
         self._doing: dict[str, str] = {}

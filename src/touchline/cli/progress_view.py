@@ -16,7 +16,7 @@ from touchline.audit.figures import count, dollars, tokens
 from touchline.audit.visible import one_line
 from touchline.cli.event_output import as_dict
 from touchline.cli.progress import Line, Tone, told
-from touchline.cli.terminal import say, text
+from touchline.cli.terminal import colours, say, text
 from touchline.store.events import Event
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ class LiveView:
         from rich.console import Console
         from rich.live import Live
 
-        self._console = console or Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._console = console or Console(
+            stderr=True, color_system=colours(), highlight=False, markup=False, emoji=False
+        )
         self._clock, self._began = clock, clock()
         self._now = "It is prepared."
         self._spent: Mapping[str, Any] = {}

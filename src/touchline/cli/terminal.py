@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from touchline.audit.figures import UNKNOWN, count, dollars, plain, share, short_ids, size, tokens
 from touchline.audit.findings import SessionFinding, TurnFinding, Verdict
@@ -37,8 +37,13 @@ TONES = {
 }
 
 
+def colours() -> Literal["auto"] | None:
+    """None with NO_COLOR: rich itself would still write bold and dim, and their escape sequences."""
+    return None if os.environ.get("NO_COLOR") else "auto"
+
+
 def console() -> Console:
-    """Standard output; colours only on a terminal, and none with NO_COLOR."""
+    """Standard output; colours and bold only on a terminal, and none with NO_COLOR."""
     from rich.console import Console
 
     piped = not sys.stdout.isatty()
@@ -49,7 +54,8 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Output(highlight=False, markup=False, emoji=False, width=_NARROW if piped else None, soft_wrap=False)
+    width = _NARROW if piped else None
+    return Output(color_system=colours(), highlight=False, markup=False, emoji=False, width=width, soft_wrap=False)
 
 
 def say(message: str) -> None:
@@ -71,7 +77,7 @@ def progress() -> Iterator[Progress | None]:
         BarColumn(),
         DownloadColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, color_system=colours()),
         transient=True,
     )
     with bar:
