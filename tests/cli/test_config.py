@@ -139,6 +139,15 @@ def test_a_run_does_what_is_set_and_trusted(tmp_path: Path) -> None:
     assert (first["turns"], first.get("check")) == (3, None), "a flag goes over the file"
 
 
+@pytest.mark.parametrize("command", [["config", "show"], ["config", "explain", "run.agent"], ["run", "x"]])
+def test_a_variable_with_a_slip_ends_a_command_as_a_wrong_file_does(person: Person, command: list[str]) -> None:
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "Start"], cwd=person.root, check=True)
+    told = person.run(*command, code=2, TOUCHLINE_RUN_AGNET="x").stderr
+    assert "TOUCHLINE_RUN_AGNET: there is no such setting." in told
+    assert "Did you mean TOUCHLINE_RUN_AGENT?" in told
+
+
 def test_decide_takes_the_numbers_that_are_set(person: Person) -> None:
     def reason(**env: str) -> str:
         done = subprocess.run(

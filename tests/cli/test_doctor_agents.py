@@ -54,7 +54,9 @@ def test_a_wrong_settings_file_is_a_problem_and_the_rest_is_still_checked(person
 
 def test_a_wrong_variable_is_a_problem_and_a_strange_one_a_warning(person: Person) -> None:
     assert checks(person, code=1, TOUCHLINE_BUDGET_TURNS="x")["settings.variables"]["result"] == "problem"
-    strange = checks(person, TOUCHLINE_BUDGET_TURN="1")["settings.variables"]
+    slip = checks(person, code=1, TOUCHLINE_BUDGET_TURN="1")["settings.variables"]
+    assert (slip["result"], slip["fix"]) == ("problem", "Did you mean TOUCHLINE_BUDGET_TURNS?")
+    strange = checks(person, TOUCHLINE_BUDGETTURNS="1")["settings.variables"]
     assert (strange["result"], "TOUCHLINE_BUDGET_TURNS" in strange["found"]) == ("warning", True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import get_args
@@ -9,7 +10,8 @@ from typing import get_args
 import pytest
 from tests.settings.place import Desk, desk_at
 
-from touchline.settings.keys import keys, require_key
+from touchline.errors import SettingsError
+from touchline.settings.keys import OTHERS, keys, require_key
 from touchline.settings.loading import settings_for
 from touchline.settings.quick import hook_limits, said_for_hooks, settings_if_any
 from touchline.settings.sections import SECTIONS, AgentSection, Sandbox, Thoroughness
@@ -100,9 +102,39 @@ def test_an_agent_with_a_dash_has_a_variable_with_a_line(desk: Desk) -> None:
     assert found.settings.agents["my-agent"].flags == ("-b",)
 
 
-def test_variables_that_look_like_settings_are_told(desk: Desk) -> None:
-    found = desk.found(TOUCHLINE_RUN_AGNET="x", TOUCHLINE_FAULT="y", TOUCHLINE_CHILD="z")
-    assert found.strange == {"TOUCHLINE_RUN_AGNET": "TOUCHLINE_RUN_AGENT"}
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("TOUCHLINE_RUN_AGNET", "TOUCHLINE_RUN_AGENT"),
+        ("TOUCHLINE_JUDGE_MODEL", "TOUCHLINE_MODEL"),
+        ("TOUCHLINE_LIMITS_SAME_RESULTS", "TOUCHLINE_LIMITS_SAME_RESULT"),
+        ("TOUCHLINE_BUILD_ZZZ", ""),
+    ],
+)
+def test_a_variable_of_a_section_without_such_a_key_is_an_error(desk: Desk, slip: str, meant: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{slip}: there is no such setting") as raised:
+        desk.found(None, **{slip: "x"})
+    assert raised.value.hint.startswith(f"Did you mean {meant}?" if meant else "[build] has parallel, plan, ")
+    assert desk.found(None, **{slip: ""}).strange == {}, "an empty one says nothing"
+
+
+def test_a_variable_of_no_section_is_told(desk: Desk) -> None:
+    found = desk.found(TOUCHLINE_RUNAGENT="x", TOUCHLINE_HOME="y", TOUCHLINE_FAULT="y", _TOUCHLINE_COMPLETE="z")
+    assert found.strange == {"TOUCHLINE_RUNAGENT": "TOUCHLINE_RUN_AGENT", "TOUCHLINE_HOME": ""}
+
+
+def test_every_variable_that_the_code_or_a_test_asks_for_is_known() -> None:
+    root = Path(__file__).resolve().parents[2]
+    ours = [path for folder in ("src", "bench") for path in (root / folder).rglob("*.py")]
+    asked = _named(r"\bTOUCHLINE_[A-Z_]*[A-Z]", *ours, root / "Makefile")
+    asked |= _named(r'(?:environ(?:\.get\(|\[)|MARK = )"(TOUCHLINE_[A-Z_]+)"', *(root / "tests").rglob("*.py"))
+    assert asked >= OTHERS
+    known = {key.variable for key in keys().values()} | OTHERS
+    assert {name for name in asked - known if not re.fullmatch(r"TOUCHLINE_AGENTS(_[A-Z_]+)?", name)} == set()
+
+
+def _named(pattern: str, *files: Path) -> set[str]:
+    return {name for path in files for name in re.findall(pattern, path.read_text())}
 
 
 @pytest.mark.parametrize("each", fields(AgentSection), ids=lambda each: each.name)
@@ -112,7 +144,9 @@ def test_every_variable_of_an_agent_is_known_and_a_wrong_one_gets_the_agents_own
     variable = require_key(f"agents.claude.{each.name}").variable
     assert desk.found(None, **{variable: "3"}).origins[f"agents.claude.{each.name}"].where == variable
     assert desk.found(None, **{variable: "3"}).strange == {}
-    assert desk.found(None, **{f"{variable}X": "3"}).strange == {f"{variable}X": variable}
+    with pytest.raises(SettingsError, match=f"^{variable}X: ") as raised:
+        desk.found(None, **{f"{variable}X": "3"})
+    assert raised.value.hint == f"Did you mean {variable}?"
 
 
 def test_the_numbers_of_the_rules_are_a_section(desk: Desk) -> None:
@@ -190,6 +224,8 @@ def test_the_quick_way_gives_the_same_and_loads_nothing_when_nothing_is_set(desk
     assert said_for_hooks(env, root) == b""
     assert said_for_hooks({**env, "TOUCHLINE_HOOKS_CAP": "1"}, root) != b""
     assert hook_limits({**env, "TOUCHLINE_HOOKS_CAP": "1"}, root) == {"continue_cap": 1}
+    slip = {"TOUCHLINE_RUN_AGNET": "x", "TOUCHLINE_HOOKS_CAPP": "x", "TOUCHLINE_HOOKS_CAP": "1"}
+    assert hook_limits({**env, **slip}, root) == {"continue_cap": 1}, "a slip takes nothing else away"
     desk.project.write_text("limits.continue_cap = 7\nlimits.few_distinct = [2, 30]\n")
     assert said_for_hooks(env, root) != b""
     assert hook_limits(env, root) == {"continue_cap": 7, "few_distinct": (2, 30)}

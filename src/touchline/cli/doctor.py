@@ -69,8 +69,8 @@ def _place_checks(given: str) -> Iterator[Checked]:
         yield problem("database", error.message, fix=error.hint)
         return
     except SettingsError:
-        # The check of that file says what is wrong with it.
-        yield warning("database", "not looked at: a settings file is wrong", fix="Mend it, or name it: --database")
+        # The check of that file, or of the variables, says what is wrong.
+        yield warning("database", "not looked at: a setting is wrong", fix="Mend it, or name the database: --database")
         return
     yield from check_place(place)
     yield check_leftovers(place, os.environ, Path.home())

@@ -18,6 +18,14 @@ from touchline.settings.sections import AGENTS, GUARDED, LOWERS, SECTIONS, Over,
 from touchline.supervision.limits import BOUNDS, Limits
 
 PREFIX = "TOUCHLINE_"
+OTHERS = frozenset(
+    f"{PREFIX}{name}"
+    for name in (
+        *("CHILD", "DAY_RUNS", "DAY_TOKENS", "DAY_USD", "FAULT", "MODEL_CACHE", "SCRIPTED_HOME"),
+        *("BUILD_KILLS", "KILLS", "SAMPLE", "SEED", "SESSIONS_TEST", "TEST_CLIS"),
+    )
+)
+"""Variables that mean something and are no settings; those of the last line only in tests."""
 ANY_AGENT = "NAME"
 """Stands for an agent's name where all settings are listed."""
 _AGENT = re.compile(r"[a-z][a-z0-9_-]{0,39}")

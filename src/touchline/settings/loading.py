@@ -11,7 +11,18 @@ from typing import Any, Literal, get_args
 from touchline.errors import SettingsError
 from touchline.settings.files import SettingsFile, read_file
 from touchline.settings.folders import git_root, project_file, user_file
-from touchline.settings.keys import ANY_AGENT, PREFIX, Key, key_named, keys, nearest, require_key, variable_for
+from touchline.settings.keys import (
+    ANY_AGENT,
+    OTHERS,
+    PREFIX,
+    Key,
+    key_named,
+    keys,
+    nearest,
+    require_key,
+    suggestion,
+    variable_for,
+)
 from touchline.settings.sections import AGENTS, SECTIONS, AgentSection
 from touchline.settings.settings import Settings
 from touchline.settings.trust import guarded_of, is_trusted
@@ -21,6 +32,7 @@ Source = Literal["flag", "environment", "project", "user", "default"]
 ORDER: tuple[Source, ...] = get_args(Source)
 _AGENT_FIELDS = tuple(each.name for each in fields(AgentSection))
 _OF_AGENT = re.compile(rf"{PREFIX}AGENTS_([A-Z][A-Z0-9_]*)_({'|'.join(_AGENT_FIELDS).upper()})")
+_SECTIONS = tuple(f"{PREFIX}{section.upper()}_" for section in SECTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +56,7 @@ class Found:
     ignored: Mapping[str, Any] = field(default_factory=dict)
     """Guarded settings of the project's file that would hold, but that nobody has trusted; they are not used."""
     strange: Mapping[str, str] = field(default_factory=dict)
-    """Variables that look like settings and are none, each with what may have been meant."""
+    """Variables that are named as ours and nobody knows, each with what may have been meant."""
 
     @property
     def notice(self) -> str:
@@ -69,7 +81,8 @@ class Found:
 def settings_for(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path, home: Path) -> Settings:
     """What holds in a folder. `flags` by the setting's name (`run.agent`); None is a flag that was not given.
 
-    SettingsError for an unknown key or a value that does not fit. What `Settings.notice` says is to be shown.
+    SettingsError for an unknown key, in a file or as a variable, or a value that does not fit. What `Settings.notice`
+    says is to be shown.
     """
     return find_settings(flags, env, folder, home).settings
 
@@ -100,6 +113,10 @@ def find_settings(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path
             if name not in ignored and (allowed is None or value < allowed):
                 take(name, value, "project", str(ours.path))
     named = {name.split(".")[1] for name in values if name.startswith(f"{AGENTS}.")}
+    strange = _strange(env)
+    if slip := next((name for name in strange if name.startswith(_SECTIONS)), ""):
+        meant = f"Did you mean {strange[slip]}?" if strange[slip] else suggestion(_as_key(slip))
+        raise SettingsError(f"{slip}: there is no such setting.", hint=meant)
     for key, text in _variables(env, named):
         take(key.name, fitted_text(key, text, at=f"{key.variable}: "), "environment", key.variable)
     for name, value in flags.items():
@@ -114,7 +131,7 @@ def find_settings(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path
         project=ours,
         user=mine,
         ignored=ignored,
-        strange=_strange(env),
+        strange=strange,
     )
     return found if not found.notice else _with_notice(found)
 
@@ -164,14 +181,33 @@ def _variables(env: Mapping[str, str], agents: set[str]) -> Iterator[tuple[Key, 
                 yield key_of_agent, text
 
 
+def without_slips(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment without variables of no setting: for one of them a hook must not give up all the others."""
+    strange = _strange(env)
+    return {name: text for name, text in env.items() if name not in strange}
+
+
 def _strange(env: Mapping[str, str]) -> dict[str, str]:
     known = {key.variable for key in keys().values() if ANY_AGENT not in key.name}
-    heads = tuple(f"{PREFIX}{section.upper()}_" for section in SECTIONS)
     return {
-        name: nearest(name, known | _of_its_agent(name))
+        name: _meant(name, known)
         for name in sorted(env)
-        if name.startswith(heads) and name not in known and not _OF_AGENT.fullmatch(name)
+        if name.startswith(PREFIX) and env[name] and name not in known | OTHERS and not _OF_AGENT.fullmatch(name)
     }
+
+
+def _meant(variable: str, known: set[str]) -> str:
+    """The variable that may have been meant; empty when none is near."""
+    named = key_named(_as_key(variable))
+    if named is not None:
+        return named.variable  # `judge.model` has one of another name
+    # Without the beginning that all of them have, and that would make all of them near.
+    near = nearest(variable.removeprefix(PREFIX), [n.removeprefix(PREFIX) for n in known | _of_its_agent(variable)])
+    return f"{PREFIX}{near}" if near else ""
+
+
+def _as_key(variable: str) -> str:
+    return variable.removeprefix(PREFIX).lower().replace("_", ".", 1)
 
 
 def _of_its_agent(variable: str) -> set[str]:

@@ -50,13 +50,13 @@ def hook_limits(env: Mapping[str, str], folder: str) -> dict[str, Any]:
     from pathlib import Path
 
     from touchline.errors import SettingsError
-    from touchline.settings.loading import settings_for
+    from touchline.settings.loading import settings_for, without_slips
     from touchline.supervision.limits import LIMITS
     from touchline.supervision.values import names_of
 
     try:
         home = Path(home_of(env))
-        found = settings_for({}, env, Path(folder or getcwd()), home)
+        found = settings_for({}, without_slips(env), Path(folder or getcwd()), home)
     except (SettingsError, OSError, RuntimeError):
         return {}
     limits = found.limits()
