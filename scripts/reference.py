@@ -162,7 +162,7 @@ The first of these that says something counts:
 5. the default
 
 Both files are TOML. A key that is not known is an error, with its line and what may have been meant; so is a value that
-does not fit, and a variable such as `TOUCHLINE_RUN_AGNET`, which begins as those of a
+does not fit, a file that is a link to nothing, and a variable such as `TOUCHLINE_RUN_AGNET`, which begins as those of a
 section do. Other variables that begin with `TOUCHLINE_` and that nobody knows are named by `touchline doctor`. Hooks go
 on without what is wrong. `touchline config show --origin` prints what holds and where it comes from,
 `touchline config explain KEY` tells about one of them. A relative path in a file is seen from the file.

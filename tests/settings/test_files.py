@@ -12,6 +12,7 @@ from tests.settings.place import Desk, desk_at
 
 from touchline.errors import SettingsError
 from touchline.settings.files import MOST_BYTES, _lines
+from touchline.settings.quick import hook_limits, said_for_hooks, settings_if_any
 from touchline.settings.values import toml_of
 
 
@@ -107,6 +108,25 @@ def test_every_spelling_of_toml_has_its_line() -> None:
         "agents": 8,
         "limits": 12,
     }
+
+
+@pytest.mark.parametrize("whose", ["project", "user"])
+def test_a_link_to_nothing_is_an_error_and_one_to_a_file_is_read(desk: Desk, whose: str) -> None:
+    place = desk.project if whose == "project" else desk.user
+    place.parent.mkdir(parents=True, exist_ok=True)
+    target = desk.home / "kept.toml"
+    place.symlink_to(target)
+    with pytest.raises(
+        SettingsError, match=f"^{re.escape(str(place))} is a link to a file that is not there"
+    ) as raised:
+        desk.found()
+    assert raised.value.hint == "Mend or remove the link."
+    with pytest.raises(SettingsError, match="is a link"):
+        settings_if_any(desk.env, desk.root, desk.home, section="limits")
+    env = {**desk.env, "HOME": str(desk.home)}
+    assert (said_for_hooks(env, str(desk.root)), hook_limits(env, str(desk.root))) == (b"", {}), "hooks go on"
+    target.write_text('[run]\nagent = "codex"\n')
+    assert desk.found().settings.run.agent == "codex"
 
 
 @given(st.text(max_size=40) | st.booleans() | st.integers(-(10**9), 10**9) | st.lists(st.text(max_size=9), max_size=3))

@@ -63,6 +63,10 @@ def read_file(path: Path) -> SettingsFile | None:
         text = raw.decode().removeprefix("\ufeff")
         return SettingsFile(path=path, text=text, tables=tomllib.loads(text))
     except FileNotFoundError:
+        if path.is_symlink():
+            raise SettingsError(
+                f"{path} is a link to a file that is not there.", hint="Mend or remove the link."
+            ) from None
         return None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1

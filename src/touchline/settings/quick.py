@@ -5,7 +5,7 @@ Each gives what `loading` would. A broken file is no reason to stop here; `touch
 
 from __future__ import annotations
 
-from posix import getcwd
+from posix import getcwd, readlink
 
 from touchline.plain_os import abspath, dirname, exists, home_of, isabs, join
 from touchline.settings.folders import PROJECT_FILE, USER_FILE
@@ -26,7 +26,7 @@ _FOR_HOOKS = ("hooks", "limits")
 def settings_if_any(env: Mapping[str, str], folder: Path, home: Path, *, section: str) -> Settings | None:
     """The settings; None when no file and no variable of the section is there, so that all is at its default."""
     head = f"TOUCHLINE_{section.upper()}_"
-    if not any(name.startswith(head) for name in env) and not any(_files(env, str(folder), str(home))):
+    if not any(name.startswith(head) for name in env) and not any(_files(env, str(folder), str(home), links=True)):
         return None
     from touchline.settings.loading import settings_for
 
@@ -72,12 +72,20 @@ def _names_hooks(line: bytes) -> bool:
     return not words.startswith(b"#") and any(word in words for word in (b"hooks", b"limits", b"\\u", b"\\U"))
 
 
-def _files(env: Mapping[str, str], folder: str, home: str) -> Iterator[str]:
-    """The files of `folders` that are there; told without `pathlib`."""
+def _is_link(path: str) -> bool:
+    try:
+        readlink(path)
+    except OSError:
+        return False
+    return True
+
+
+def _files(env: Mapping[str, str], folder: str, home: str, *, links: bool = False) -> Iterator[str]:
+    """The files of `folders` that are there, with `links` also links to nothing; told without `pathlib`."""
     config = env.get("XDG_CONFIG_HOME", "")
     config = config if isabs(config) else join(home, ".config")
     user = join(config, "touchline", USER_FILE)
-    if exists(user):
+    if exists(user) or (links and _is_link(user)):
         yield user
     here = abspath(folder)
     while not exists(join(here, ".git")):
@@ -85,5 +93,5 @@ def _files(env: Mapping[str, str], folder: str, home: str) -> Iterator[str]:
         if here == below:
             return
     project = join(here, PROJECT_FILE)
-    if exists(project):
+    if exists(project) or (links and _is_link(project)):
         yield project
