@@ -135,6 +135,18 @@ def test_outside_of_a_repository_it_says_what_to_do(person: Person, tmp_path: Pa
     assert "git init" in told.stderr
 
 
+@pytest.mark.parametrize("below", [".", "hooks"])
+def test_in_a_bare_repository_it_says_that_it_is_one(person: Person, tmp_path: Path, below: str) -> None:
+    bare = tmp_path / "store.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    (bare / "hooks").mkdir(exist_ok=True)
+    told = Person(home=person.home, root=bare / below).run("init", "--yes", code=2).stderr
+    assert f"{bare} is a bare git repository" in told
+    assert f"git clone {bare}" in told
+    assert "git init" not in told
+    assert not (bare / "touchline.toml").exists()
+
+
 def test_nobody_is_asked_without_a_terminal(person: Person) -> None:
     done = person.run("init", code=2)
     assert "--yes" in done.stderr

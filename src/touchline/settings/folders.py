@@ -33,6 +33,16 @@ def git_root(folder: Path) -> Path | None:
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
 
 
+def bare_root(folder: Path) -> Path | None:
+    """The repository without a checkout around a folder; None where there is none."""
+    here = folder.absolute()
+    return next((each for each in (here, *here.parents) if _is_bare(each)), None)
+
+
+def _is_bare(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
 def user_file(env: Mapping[str, str], home: Path) -> Path:
     return config_folder(env, home) / USER_FILE
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from touchline.errors import SettingsError
 from touchline.settings.files import SettingsFile, read_file
-from touchline.settings.folders import git_root, project_file, user_file
+from touchline.settings.folders import bare_root, git_root, project_file, user_file
 from touchline.settings.keys import (
     ANY_AGENT,
     OTHERS,
@@ -139,6 +139,11 @@ def find_settings(flags: Mapping[str, Any], env: Mapping[str, str], folder: Path
 def project_root(folder: Path) -> Path:
     """The root of the repository around a folder. SettingsError where there is none."""
     root = git_root(folder)
+    if root is None and (bare := bare_root(folder)) is not None:
+        raise SettingsError(
+            f"{bare} is a bare git repository, in which no files are checked out.",
+            hint=f"Change into a checkout of it, or make one with: git clone {bare}",
+        )
     if root is None:
         raise SettingsError(f"{folder} is in no git repository.", hint="Change into one, or make one with: git init")
     return root
