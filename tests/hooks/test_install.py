@@ -119,7 +119,7 @@ def test_a_dry_run_only_shows(project: Path) -> None:
     assert not (project / ".claude").exists()
 
 
-@pytest.mark.parametrize("content", [b"{", b"// note\n{}", b'{"hooks": []}', b"\xff\xfe{}", b"[]"])
+@pytest.mark.parametrize("content", [b"{", b'{"x":NaN}', b"// note\n{}", b'{"hooks": []}', b"\xff\xfe{}", b"[]"])
 def test_a_file_that_cannot_be_used_is_named_and_left(project: Path, content: bytes) -> None:
     path = project / ".claude" / "settings.json"
     path.parent.mkdir()

@@ -139,10 +139,35 @@ def test_a_file_that_a_program_wrote_anew_loses_our_hooks_alone() -> None:
     assert json.loads(removed(text) or "") == {"model": "opus", "hooks": {"Stop": [{"hooks": []}]}}
 
 
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"model": "opus"}, {"model": "opus"}),
+        ({"model": "opus", "hooks": {"Notification": []}}, {"model": "opus", "hooks": {"Notification": []}}),
+        ({"hooks": {"Stop": [{"hooks": []}]}, "x": []}, {"hooks": {"Stop": [{"hooks": []}]}, "x": []}),
+        (None, {}),
+    ],
+    ids=["none before", "an empty list of another event", "a group of theirs", "no file before"],
+)
+def test_a_file_that_a_program_wrote_anew_on_one_line_keeps_no_list_of_ours(
+    before: dict[str, Any] | None, after: dict[str, Any], separators: tuple[str, str] | None
+) -> None:
+    text = json.dumps(json.loads(put_in(None if before is None else json.dumps(before))), separators=separators)
+    assert removed(text) == json.dumps(after, separators=separators)
+
+
+def test_an_empty_list_that_was_there_before_stays_where_nobody_wrote_the_file_anew() -> None:
+    text = '{"hooks": {"Stop": [], "PreToolUse": []}}'
+    assert removed(put_in(text)) == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "{",
+        '{"x": NaN}',
+        '{"x": [1, -Infinity]}',
         "// a comment\n{}",
         "[]",
         "null",

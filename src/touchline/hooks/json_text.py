@@ -2,7 +2,8 @@
 
 Entries are put in at the end of a list or object and taken out again by their place in the text; nothing is ever
 written anew. The white space before an entry tells, when it is taken out, whose the list or object around it was:
-none means that it was there and empty, any means that it was made for the entry and goes with it.
+none means that it was there and empty, any means that it was made for the entry and goes with it. Where somebody wrote
+the file anew without line breaks it tells nothing any more.
 """
 
 from __future__ import annotations
@@ -50,10 +51,15 @@ def parse(text: str, *, comments: bool = False) -> Node:
     """The document. Raises `ValueError` where the text is not JSON, and for nesting beyond all use."""
     plain = blanked(text) if comments else text
     try:
-        json.loads(plain)  # the strict reading; what follows may rely on it
+        json.loads(plain, parse_constant=_no_json)  # the strict reading; what follows may rely on it
         return _value(plain, _blank(plain, 0))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _no_json(word: str) -> None:
+    """`NaN` and the like, which Python reads and agents do not."""
+    raise ValueError(f"{word} is no JSON")
 
 
 def blanked(text: str) -> str:
@@ -104,10 +110,11 @@ def add(text: str, holder: Node, entry: str, lead: str) -> str:
     return text[:at] + "," + lead + entry + text[at:]
 
 
-def remove(text: str, path: tuple[tuple[Node, int], ...]) -> str:
+def remove(text: str, path: tuple[tuple[Node, int], ...], *, anew: bool = False) -> str:
     """Take out what `path` leads to: from the document down, each holder with the index of the item in it.
 
-    A holder that was made for the entry goes with it. An empty text means that nothing is left.
+    A holder that was made for the entry goes with it. An empty text means that nothing is left. `anew`: white space
+    does not tell which those are; all that would be empty go, but for the document.
     """
     holder, index = path[-1]
     item = holder.items[index]
@@ -117,10 +124,10 @@ def remove(text: str, path: tuple[tuple[Node, int], ...]) -> str:
     if len(holder.items) > 1:
         comma = blanked(text).index(",", item.node.end)
         return text[: holder.start + 1] + _remarks(text, holder.start + 1, item.start) + text[comma + 1 :]
-    if item.start == holder.start + 1:
+    if len(path) == 1 if anew else item.start == holder.start + 1:
         return text[: item.start] + text[item.node.end :]
     if len(path) > 1:
-        return remove(text, path[:-1])
+        return remove(text, path[:-1], anew=anew)
     return text[: holder.start] + text[holder.end :]
 
 

@@ -60,13 +60,18 @@ def _with_event(text: str, event: str, group: str, comments: bool) -> str:
 
 def removed(text: str, *, comments: bool = False) -> str | None:
     """The text without our hooks; None when the file was made for them."""
+    anew: bool | None = None
     while text.strip():
         document = _document(text, comments)
         path = _last_hook(document)
         if path is None:
             return text
+        if anew is None:
+            # We write at least one line break between our hooks: where none is, another program wrote them down.
+            hooks = document.items[path[0][1]].node
+            anew = "\n" not in text[hooks.start : hooks.end]
         only = document.items[0] if len(document.items) == 1 else None
-        text = remove(text, _with_group(path))
+        text = remove(text, _with_group(path), anew=anew)
         if only is not None and not text.strip():
             return text if only.start == document.start + 2 else None
     return text
