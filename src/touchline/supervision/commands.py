@@ -6,6 +6,7 @@ are in `commands.json`. Nothing is executed; a program nobody listed counts as `
 
 from __future__ import annotations
 
+from touchline.supervision.evidence import VERIFYING
 from touchline.supervision.prepared import shape
 from touchline.supervision.programs import LOOK, NOTHING, Kinds, Words, after_options, classify, name_of, tables
 from touchline.supervision.remembering import lru_cache
@@ -23,7 +24,12 @@ CACHED_CHARACTERS = 2_000
 """Longer lines are read each time they come: they hardly repeat, and would fill the memory."""
 
 
+NEAR = 20
+"""So many parts further on a line may show what a part in the background printed."""
+
 EDIT: Kinds = frozenset({"edit"})
+LOST: Kinds = VERIFYING - {"test"}
+"""What proves nothing where its end is not seen. Tests are told apart by their runs: those need counts or a code."""
 
 
 class Part(Value):
@@ -45,6 +51,8 @@ class Part(Value):
     """The same for its error output."""
     piped: bool = False
     """True when its output goes into the next part."""
+    alone: bool = False
+    """True when the line leaves it to the background and does not wait for it: how it ends is not known."""
 
 
 class Plan(Value):
@@ -52,6 +60,10 @@ class Plan(Value):
 
     parts: tuple[Part, ...] = ()
     kinds: Kinds = frozenset()
+
+
+_DETACHED = "&!"
+"""The operator after what `nohup` or `setsid` began: like `&`, but for that one command."""
 
 
 def plan_of(text: str) -> Plan:
@@ -80,6 +92,8 @@ def _plan(text: str) -> Plan:
     operators = [simple.then for simple, _ in simples]
     # `|| exit 0` is no way to tell of a failure.
     heads = ["" if words[1:2] == ("0",) else words[0] if words else "" for _, words in simples]
+    last_wait = max((at for at, head in enumerate(heads) if head == "wait"), default=-1)
+    lists = _ends_of_lists(operators)
     for at, (simple, words) in enumerate(simples):
         if words and words[0] == "set":
             strict = strict or any(shape(r"-[a-z]*e").match(w) for w in words[1:])
@@ -104,10 +118,34 @@ def _plan(text: str) -> Plan:
                 out=simple.out,
                 err=simple.err,
                 piped=simple.then == "|",
+                alone=bool(kinds & LOST) and lists[at] > last_wait and _left_alone(at, lists[at], simples),
             )
         )
     kinds = frozenset().union(*(p.kinds for p in parts)) if parts else NOTHING
     return Plan(parts=tuple(parts), kinds=kinds)
+
+
+def _ends_of_lists(operators: list[str]) -> list[int]:
+    """For each part the last one of its list, which goes to the background as a whole."""
+    ends = list(range(len(operators)))
+    for at in range(len(operators) - 2, -1, -1):
+        if operators[at] in ("&&", "||", "|"):
+            ends[at] = ends[at + 1]
+    return ends
+
+
+def _left_alone(at: int, end: int, simples: list[tuple[Simple, Words]]) -> bool:
+    """Whether a part goes to the background, by itself or with its list, and the line does not show what it printed."""
+    simple = simples[at][0]
+    if simple.then != _DETACHED and simples[end][0].then != "&":
+        return False
+    return not simple.out or not any(simple.out in words for _, words in simples[end + 1 : end + 1 + NEAR])
+
+
+def ends_unseen(plan: Plan) -> bool:
+    """Whether nothing that the line runs to its end could show a fault: it only began what could."""
+    checks = [part.alone for part in plan.parts if part.kinds & VERIFYING]
+    return bool(checks) and all(checks)
 
 
 def _defined(text: str) -> frozenset[str]:
@@ -167,7 +205,9 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
             inner = [found for s in split(script) for found in _unwrapped(_within(s, simple), depth + 1)]
             if name == "ssh":
                 inner = [_elsewhere(*found) for found in inner]
-            if inner:
+            if simple.then in ("&", _DETACHED):
+                inner = [(replace(part, then=simple.then), each) for part, each in inner]
+            elif inner:
                 last, last_words = inner[-1]
                 inner[-1] = (replace(last, then=simple.then), last_words)
             return inner
@@ -177,6 +217,8 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
             skip = data["two_word_wrappers"].get(key, skip)
         if skip < 0:
             break
+        if name in data["detaches"] and "--wait" not in words[1:2] and "-w" not in words[1:2]:
+            simple = replace(simple, then=simple.then if simple.then == "&" else _DETACHED)
         rest = after_options(words[size:], key)[skip:]
         if skip:
             rest = after_options(rest, key)  # as in `kubectl exec pod -c app -- pytest`

@@ -6,7 +6,7 @@ whose answer was never seen proves nothing. `before` goes on with an earlier led
 
 from __future__ import annotations
 
-from touchline.supervision.commands import Plan, plan_of
+from touchline.supervision.commands import LOST, Plan, ends_unseen, plan_of
 from touchline.supervision.evidence import (
     VERIFYING,
     Background,
@@ -19,7 +19,7 @@ from touchline.supervision.evidence import (
     Write,
 )
 from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_of
-from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line
+from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line, shows_nothing
 from touchline.supervision.prepared import shape
 from touchline.supervision.shell_writes import is_scratch, shell_changes
 from touchline.supervision.tools import (
@@ -215,6 +215,8 @@ class _Entries:
         self, at: int, line: str, result: Result, cwd: str | None, *, background: bool, flags_failures: bool
     ) -> None:
         plan = plan_of(line)
+        if "Done  " in result.text or "Exit " in result.text:
+            self._jobs_ended(line, result.text)
         failed = result.failed or bool(exit_code_of(result))
         changes = shell_changes(plan)
         if failed:
@@ -224,17 +226,28 @@ class _Entries:
         runs = runs_of_line(at, plan, result, background=background, flags_failures=flags_failures)
         self.test_runs.extend(runs)
         awaited = self._awaited(at)
+        # Where nothing is printed there was no such script.
+        kinds = plan.kinds - LOST if "--if-present" in line and shows_nothing(result.text) else plan.kinds
         self._command(
             at,
             line,
-            plan.kinds,
+            kinds,
             result,
             failed=any(run.outcome == "failed" for run in runs),
-            checks_own_edit=last is not None and any(p.kinds & VERIFYING for p in plan.parts[last + 1 :]),
+            checks_own_edit=last is not None
+            and any(p.kinds & VERIFYING and not p.alone for p in plan.parts[last + 1 :]),
             background=background,
+            unseen=ends_unseen(plan),
         )
         if not background and (awaited or plan.kinds & {"commit", "push", "pr"} or _may_tell(plan, result.text)):
             self._published(at, plan, result.text, failed=failed, awaited=awaited)
+
+    def _jobs_ended(self, line: str, text: str) -> None:
+        """A shell that stays open tells with the next command how its jobs ended."""
+        if any(command.open for command in self.commands):
+            from touchline.supervision.job_notices import settled  # few shells do that
+
+            self.commands = settled(self.commands, line, text)
 
     def _begun(self, call_id: str, at: int, line: str) -> None:
         if len(line) <= BACKGROUND_CHARACTERS:
@@ -267,8 +280,9 @@ class _Entries:
         )
         code = begun.exit_code
         failed = bool(code) or any(run.outcome == "failed" for run in runs)
+        unseen = ends_unseen(plan_of(begun.line))
         self.commands = [
-            replace(each, exit_code=code, failed=failed, open=False) if each.call == begun.call else each
+            replace(each, exit_code=code, failed=failed, open=unseen) if each.call == begun.call else each
             for each in self.commands
         ]
 
@@ -303,6 +317,7 @@ class _Entries:
         failed: bool = False,
         checks_own_edit: bool = False,
         background: bool = False,
+        unseen: bool = False,
     ) -> None:
         code = None if background else exit_code_of(result)
         self.commands.append(
@@ -313,7 +328,7 @@ class _Entries:
                 exit_code=code,
                 failed=failed or result.failed or bool(code),
                 checks_own_edit=checks_own_edit,
-                open=background,
+                open=background or unseen,
             )
         )
 

@@ -51,11 +51,18 @@ def runs_of_line(
     for runner, places in runners.items():
         seen = {plan.parts[at].exit for at in places}
         own = None if "hidden" in seen or (code != 0 and "own" not in seen) else code
+        if any("--if-present" in plan.parts[at].words for at in places) and shows_nothing(result.text):
+            own = own or None  # there may be no such script at all
         counts = None if background or not result.text else _counted(plan, places, result.text, runner)
         unsure = background or (result.failed and code is None)
         outcome = outcome_of(counts, own, failed=unsure, text=result.text)
         runs.append(_run(call, runner, counts, own, outcome))
     return tuple(runs)
+
+
+def shows_nothing(text: str) -> bool:
+    """Nothing was printed. Claude Code says so in words of its own."""
+    return not text.strip() or text.strip() in ("(Bash completed with no output)", "(no output)")
 
 
 def _counted(plan: Plan, places: list[int], text: str, runner: str) -> Counts | None:
