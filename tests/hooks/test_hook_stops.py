@@ -23,6 +23,18 @@ def test_an_unproved_completion_is_sent_back_and_a_proved_one_is_not(agent: Agen
     assert agent.log == ""
 
 
+def test_a_program_that_edits_is_sent_back_and_not_taken_for_its_own_proof(agent: Agent) -> None:
+    agent.prompted("Fix the parser")
+    agent.edited()
+    fix = "python3 - <<'EOF'\nopen('parser.py', 'w').write('x = 1')\nEOF"
+    agent.called("Bash", {"command": fix}, "")
+    reason = agent.stop("Fixed the bug.")
+    assert reason is not None
+    assert "parser.py" in reason
+    agent.called("Bash", {"command": "python3 -c 'import parser; print(parser.x)'"}, "1")
+    assert agent.stop("Fixed the bug in the parser.") is None
+
+
 def test_an_agent_that_touchline_runs_has_its_coach_already(agent: Agent) -> None:
     from touchline.processes.ending import TOKEN
 

@@ -313,7 +313,7 @@ def test_shell_writes(line: str, changes: list[tuple[str, str]]) -> None:
         "sed -n 3p a.py",
         "black .",
         "ls >&2",
-        "python -c \"open('a', 'w')\"",
+        "python -c \"open('a')\"",
         "echo 'a > b'",
     ],
 )

@@ -51,6 +51,8 @@ class Part(Value):
     """The same for its error output."""
     piped: bool = False
     """True when its output goes into the next part."""
+    code: str = ""
+    """The program that the line itself hands to an interpreter, after `-c` or in a here-document."""
     alone: bool = False
     """True when the line leaves it to the background and does not wait for it: how it ends is not known."""
 
@@ -105,6 +107,9 @@ def _plan(text: str) -> Plan:
             kinds, runner = LOOK, ""  # what it does is what its body says, which is read too
         if kinds <= LOOK and _fills_file(simple, words):
             kinds = EDIT
+        code = _code(words, simple.heredoc, simples[at - 1] if at else None) if "run" in kinds else ""
+        if code and _writes(name_of(words), code):
+            kinds |= EDIT
         parts.append(
             Part(
                 words=words,
@@ -118,11 +123,54 @@ def _plan(text: str) -> Plan:
                 out=simple.out,
                 err=simple.err,
                 piped=simple.then == "|",
+                code=code,
                 alone=bool(kinds & LOST) and lists[at] > last_wait and _left_alone(at, lists[at], simples),
             )
         )
     kinds = frozenset().union(*(p.kinds for p in parts)) if parts else NOTHING
     return Plan(parts=tuple(parts), kinds=kinds)
+
+
+def _code(words: Words, heredoc: str, before: tuple[Simple, Words] | None) -> str:
+    """The program that an interpreter gets as an argument, from a here-document or by a pipe; not that of a file."""
+    name = name_of(words)
+    option = tables()["code_options"].get(name)
+    if option is None:
+        return ""
+    valued, at = tables()["valued_options"].get(name, ()), 1
+    while at < len(words) and words[at] != "-":
+        if shape(option).fullmatch(words[at]):
+            return words[at + 1] if at + 1 < len(words) else ""
+        if not words[at].startswith("-"):
+            return ""
+        at += 2 if words[at] in valued else 1
+    if heredoc or before is None or before[0].then != "|":
+        return heredoc
+    return before[0].heredoc or (" ".join(before[1][1:]) if name_of(before[1]) in ("echo", "printf") else "")
+
+
+def _writes(name: str, code: str) -> bool:
+    from touchline.supervision.code_writes import writes_of  # hooks count milliseconds
+
+    return bool(writes_of(name, code))
+
+
+def names_in(text: str) -> str:
+    """A line without the programs that it hands to interpreters, but for the tests which those call by name.
+
+    What such a program says and prints is the agent's own words.
+    """
+    parts = plan_of(text).parts
+    if not any(part.code for part in parts):
+        return text
+    from touchline.supervision.code_writes import called_tests_in
+
+    told: list[str] = []
+    for part, after in zip(parts, (*parts[1:], None), strict=True):
+        if after is None or not after.code or after.code not in (part.heredoc, " ".join(part.words[1:])):
+            told += (word for word in part.words if word != part.code)
+        told.append(called_tests_in(part.code))
+    return " ".join(told)
 
 
 def _ends_of_lists(operators: list[str]) -> list[int]:
@@ -200,7 +248,7 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
             root = words[1] if len(words) > 1 and not words[1].startswith("-") else "."
             words = tuple(root if w == "{}" else w for w in words[at + 1 :] if w not in (";", "+"))
             continue
-        script = _script(name, words)
+        script = _script(name, words, simple.heredoc)
         if script is not None and depth < MAX_DEPTH:
             inner = [found for s in split(script) for found in _unwrapped(_within(s, simple), depth + 1)]
             if name == "ssh":
@@ -257,12 +305,14 @@ def _longer(words: Words, name: str, known: Mapping[str, int]) -> tuple[str, int
     return name, 1
 
 
-def _script(name: str, words: Words) -> str | None:
+def _script(name: str, words: Words, heredoc: str) -> str | None:
     if name == "eval":
         return " ".join(words[1:])
     if name == "ssh":
         return " ".join(after_options(words[1:], name)[1:]) or None
     if name in tables()["shells"]:
+        if heredoc and set(words[1:]) <= {"-", "-s", "-e", "-x", "-ex", "-eu", "-eux"}:
+            return heredoc
         for at, word in enumerate(words[1:], 1):
             if not word.startswith("-"):
                 return None

@@ -21,7 +21,7 @@ from touchline.supervision.evidence import (
 from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_of
 from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line, shows_nothing
 from touchline.supervision.prepared import shape
-from touchline.supervision.shell_writes import is_scratch, shell_changes
+from touchline.supervision.shell_writes import code_changes, is_scratch, shell_changes
 from touchline.supervision.tools import (
     Change,
     acts,
@@ -132,7 +132,10 @@ class _Entries:
                 if background:
                     self._begun(call.id, at, line)
         elif role == "code":
-            self._command(at, str(call.args.get("code", call.tool)), frozenset({"run"}), result)
+            code = str(call.args.get("code", call.tool))
+            if not result.failed:
+                self._changes(((0, change) for change in code_changes(code)), at, cwd, how="tool")
+            self._command(at, code, frozenset({"run"}), result)
         elif role == "test":
             run = run_of_tool(at, call.tool, result)
             self.test_runs.append(run)

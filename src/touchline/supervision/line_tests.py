@@ -6,7 +6,7 @@ that of `tail`: such a run stands on its counts alone.
 
 from __future__ import annotations
 
-from touchline.supervision.commands import Plan
+from touchline.supervision.commands import Part, Plan
 from touchline.supervision.evidence import TestRun
 from touchline.supervision.facts import Result
 from touchline.supervision.prepared import shape
@@ -83,13 +83,18 @@ def _counted(plan: Plan, places: list[int], text: str, runner: str) -> Counts | 
 
 def _runs_of_script(call: int, plan: Plan, result: Result, code: int | None) -> tuple[TestRun, ...]:
     """A test file run as a script, or the project's `ci`, is a test run when its output holds a summary, else a run."""
-    named = [at for at, p in enumerate(plan.parts) if "run" in p.kinds and any(map(_may_test, p.words[:4]))]
+    named = [at for at, part in enumerate(plan.parts) if "run" in part.kinds and _names_tests(part)]
     counts = _counted(plan, named[-1:], result.text, "unittest") if named else None
     if counts is None or counts.verdict:
         return ()
     own = code if plan.parts[named[-1]].exit == "own" else None
     outcome = outcome_of(counts, own, failed=result.failed and code is None, text=result.text)
     return (_run(call, counts.runner, counts, own, outcome),)
+
+
+def _names_tests(part: Part) -> bool:
+    """Whether it is given a file of tests, or the project's `ci`. A program on the line itself may say anything."""
+    return any(_may_test(word) for word in part.words[:4] if word != part.code)
 
 
 def _may_test(word: str) -> bool:

@@ -344,7 +344,8 @@ def _sed(words: Words, _: int) -> tuple[Kinds, str]:
 
 
 def _perl(words: Words, _: int) -> tuple[Kinds, str]:
-    in_place = any(shape(r"-[a-z0]*i").match(w) for w in words[1:])
+    # `-rfileutils` of Ruby is a library.
+    in_place = any(shape(r"-[a-qs-z0-9]*i").match(w) for w in words[1:])
     return (frozenset({"edit"}) if in_place else RUN), ""
 
 
@@ -377,6 +378,7 @@ _SPECIAL: dict[str, Callable[[Words, int], tuple[Kinds, str]]] = {
     "sed": _sed,
     "gsed": _sed,
     "perl": _perl,
+    "ruby": _perl,
     "find": _find,
     "coverage": _coverage,
     "cmake": _cmake,

@@ -164,6 +164,8 @@ class _Reader:
         awaits, self.awaits = self.awaits, ""
         if awaits in ("<<", "<<-"):
             self.heredocs.append((self.now, word, awaits))
+        elif awaits == "<<<":
+            self.now.heredoc = word
         elif awaits == ">&" and (word == "-" or word.isdigit()):
             if self.stream in (1, 2):
                 self.now.sent[self.stream] = self.now.sent[int(word)] if word in ("1", "2") else "/dev/null"

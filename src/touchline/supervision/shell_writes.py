@@ -1,8 +1,8 @@
 """Which files does a shell command change, by its words alone?
 
-Redirections, `tee`, `sed -i`, `mv`, `cp`, `rm`, `touch`, `patch` and git's ways of changing the work tree. What a
-script does inside is not known here. Scratch files (`/tmp`, `/dev`) are no part of the work, and logs that a check
-writes of itself are no edits.
+Redirections, `tee`, `sed -i`, `mv`, `cp`, `rm`, `touch`, `patch` and git's ways of changing the work tree, and what a
+program writes that stands on the line itself. What a script file does is not known here. Scratch files (`/tmp`,
+`/dev`) are no part of the work, and logs that a check writes of itself are no edits.
 """
 
 from __future__ import annotations
@@ -49,6 +49,13 @@ def shell_changes(plan: Plan) -> tuple[tuple[int, Change], ...]:
     return tuple(found)
 
 
+def code_changes(code: str, name: str = "python") -> tuple[Change, ...]:
+    """What a program changes that a call itself shows. `name` is its interpreter's."""
+    from touchline.supervision.code_writes import writes_of  # hooks count milliseconds
+
+    return writes_of(name, code)
+
+
 def _changes(part: Part, *, logs_of_check: bool) -> Iterator[Change]:
     words, name = part.words, name_of(part.words)
     outputs = [*part.targets, *(_plain(words[1:]) if name == "tee" else ())]
@@ -58,6 +65,9 @@ def _changes(part: Part, *, logs_of_check: bool) -> Iterator[Change]:
         appends = part.appends or "-a" in words[1:2]
         yield Change(path=target, what="changed" if appends else "created", new=part.heredoc)
     if "edit" not in part.kinds:
+        return
+    if part.code:
+        yield from code_changes(part.code, name)
         return
     plain = _plain(words[1:])
     match name:
@@ -69,7 +79,7 @@ def _changes(part: Part, *, logs_of_check: bool) -> Iterator[Change]:
             if name == "mv":
                 yield from (Change(path=p, what="deleted", new=plain[-1]) for p in plain[:-1])
             yield Change(path=plain[-1], what="created")
-        case "sed" | "gsed" | "perl":
+        case "sed" | "gsed" | "perl" | "ruby":
             yield from _in_place(words)
         case "apply_patch":
             yield from patched(part.heredoc or (words[1] if len(words) > 1 else ""))
@@ -97,7 +107,7 @@ def _in_place(words: tuple[str, ...]) -> Iterator[Change]:
         if skip:
             skip, script = False, True
         elif word.startswith("-") and len(word) > 1:
-            skip = bool(shape(r"-[a-zA-Z0]*[ef]|--expression|--file").fullmatch(word))
+            skip = bool(shape(r"-[a-zA-Z0-9]*[ef]|--expression|--file").fullmatch(word))
             script = script or word.startswith(("--expression=", "--file="))
         elif word:
             files.append(word)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from touchline.supervision.claim_check import check_claims, counts
 from touchline.supervision.claims import Hedges, claims_in, hedges_in
+from touchline.supervision.commands import names_in
 from touchline.supervision.evidence import Ledger
 from touchline.supervision.facts import Ended
 from touchline.supervision.limits import LIMITS, Limits
@@ -242,7 +243,7 @@ def _traced(claim: Claim, ledger: Ledger, *, idle: bool) -> Claim:
     if claim.call is not None:
         return claim
     if claim.what == "tests_pass":
-        untraced = not any(_MAY_TEST.search(c.text) for c in ledger.after_last_edit)
+        untraced = not any(_MAY_TEST.search(names_in(c.text)) for c in ledger.after_last_edit)
     else:
         untraced = claim.what in _LEAVES_A_TRACE or (claim.what == "file_created" and ledger.watched)
     return replace(claim, untraced=True) if untraced else claim
