@@ -21,6 +21,7 @@ from touchline.supervision.evidence import (
 from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_of
 from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line, shows_nothing
 from touchline.supervision.prepared import shape
+from touchline.supervision.programs import INTERPRETED
 from touchline.supervision.shell_writes import code_changes, is_scratch, shell_changes
 from touchline.supervision.tools import (
     Change,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Literal
 
+    from touchline.supervision.scratch_scripts import ScratchScripts
     from touchline.supervision.snapshot import Snapshot
 
 COMMAND_CHARACTERS = 400
@@ -92,6 +94,7 @@ class _Entries:
         """Of each call of this turn when it began and ended; 0 where it is not known."""
         self.elsewhere = False
         """Whether the browser was last sent to another server than the work's own."""
+        self.scripts: ScratchScripts | None = None
         self.watched = start.watched or not start.calls
         """Whether every turn so far came with a snapshot."""
 
@@ -147,6 +150,7 @@ class _Entries:
         elif role == "push" or (role == "write" and on_forge(call.args)):
             self._sent(at, result.text, pushes=role == "push")
         elif role == "write" and (changes := changes_of(call.tool, call.args, result.text)):
+            self._note_scripts(changes, cwd)
             self._changes(((0, change) for change in changes), at, cwd, how="tool")
         elif role == "pr":
             from touchline.supervision.publishing import pull_requests_in
@@ -222,6 +226,9 @@ class _Entries:
             self._jobs_ended(line, result.text)
         failed = result.failed or bool(exit_code_of(result))
         changes = shell_changes(plan)
+        self._note_scripts((change for _, change in changes), cwd)
+        if self.scripts is not None:
+            changes = self.scripts.with_runs(plan, changes)
         if failed:
             # The last part is what failed; those before it had done their work.
             changes = tuple((part, change) for part, change in changes if part < len(plan.parts) - 1)
@@ -244,6 +251,16 @@ class _Entries:
         )
         if not background and (awaited or plan.kinds & {"commit", "push", "pr"} or _may_tell(plan, result.text)):
             self._published(at, plan, result.text, failed=failed, awaited=awaited)
+
+    def _note_scripts(self, changes: Iterable[Change], cwd: str | None) -> None:
+        """Remember what is written to a throw-away place and can be run from there."""
+        for change in changes:
+            if change.path.endswith(INTERPRETED) and is_scratch(change.path, cwd):
+                if self.scripts is None:
+                    from touchline.supervision.scratch_scripts import ScratchScripts  # most turns write none
+
+                    self.scripts = ScratchScripts()
+                self.scripts.take(change)
 
     def _jobs_ended(self, line: str, text: str) -> None:
         """A shell that stays open tells with the next command how its jobs ended."""

@@ -24,7 +24,7 @@ LOOK: Kinds = frozenset({"look"})
 RUN: Kinds = frozenset({"run"})
 _SENDS: Kinds = frozenset({"commit", "push", "pr"})
 
-_INTERPRETED = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".rb", ".pl", ".php", ".lua", ".r", ".jl", ".exs")
+INTERPRETED = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".rb", ".pl", ".php", ".lua", ".r", ".jl", ".exs")
 _TEST_SCRIPTS = r"(?i:(?:run|all)[-_]?(?:\w+[-_])?tests?|tests?[-_]?(?:runner|all|suite))"
 
 
@@ -196,7 +196,7 @@ def _package_script(words: Words, name: str, table: dict[str, str]) -> tuple[Kin
     head = rest[0]
     if head in ("run", "run-script", "workspace", "workspaces"):
         scripts = after_options(rest[1:], name)
-        if name == "bun" and scripts and scripts[0].endswith(_INTERPRETED):
+        if name == "bun" and scripts and scripts[0].endswith(INTERPRETED):
             return RUN, ""
         picked = scripts[1:2] if head == "workspace" else scripts[:1]
         return (script_kinds(*picked) if picked else LOOK), " ".join((name, *picked))
@@ -310,7 +310,7 @@ def _shell(words: Words) -> tuple[Kinds, str]:
 
 
 def _executable(words: Words, name: str) -> tuple[Kinds, str]:
-    if name.endswith(_INTERPRETED):
+    if name.endswith(INTERPRETED):
         return _script_file(words)
     if "/" in words[0] or name.endswith((".sh", ".bash")):
         kinds = script_kinds(name.rsplit(".", 1)[0] if "." in name else name, camel=True)

@@ -23,7 +23,10 @@ MAX_CHANGES = 200
 
 
 class Change(Value):
-    """A file that a call changed. `old` and `new` hold the replaced text of a test file where the call shows both."""
+    """A file that a call changed. `old` and `new` hold the replaced text of a test where the call shows both.
+
+    Of a script in a throw-away place they hold it too.
+    """
 
     path: str
     what: Literal["created", "changed", "deleted"] = "changed"
@@ -157,7 +160,8 @@ def _changes(tool: str, args: Args, text: str) -> Iterator[Change]:
     if tokens & {"move", "rename"} and isinstance(source, str):
         yield Change(path=source, what="deleted", new=path)
     lower = path.lower()
-    old, new = _texts(args) if "test" in lower or "spec" in lower or "e2e" in lower else (None, "")
+    # Looked at in tests, for skips, and in scripts of a throw-away place, for what running them changes.
+    old, new = _texts(args) if any(word in lower for word in _ordered("looked_into")) else (None, "")
     # A whole-file write may replace a file; only the result can tell, and most CLIs' results do not.
     full = bool(tokens & known["full_words"]) or args.get("command") == "create"
     replaced = full and shape(r"\b(?:updated|overwr\w+|has been edited)\b").search(text[:300]) is not None
