@@ -95,6 +95,8 @@ class _Entries:
         self.elsewhere = False
         """Whether the browser was last sent to another server than the work's own."""
         self.scripts: ScratchScripts | None = None
+        self.jobs = any(command.open for command in self.commands)
+        """Whether something was left to the background."""
         self.watched = start.watched or not start.calls
         """Whether every turn so far came with a snapshot."""
 
@@ -222,8 +224,10 @@ class _Entries:
         self, at: int, line: str, result: Result, cwd: str | None, *, background: bool, flags_failures: bool
     ) -> None:
         plan = plan_of(line)
-        if "Done  " in result.text or "Exit " in result.text:
-            self._jobs_ended(line, result.text)
+        if self.jobs and ("Done  " in result.text or "Exit " in result.text):
+            from touchline.supervision.job_notices import settled  # few shells tell of their jobs
+
+            self.commands = settled(self.commands, line, result.text)
         failed = result.failed or bool(exit_code_of(result))
         changes = shell_changes(plan)
         self._note_scripts((change for _, change in changes), cwd)
@@ -261,13 +265,6 @@ class _Entries:
 
                     self.scripts = ScratchScripts()
                 self.scripts.take(change)
-
-    def _jobs_ended(self, line: str, text: str) -> None:
-        """A shell that stays open tells with the next command how its jobs ended."""
-        if any(command.open for command in self.commands):
-            from touchline.supervision.job_notices import settled  # few shells do that
-
-            self.commands = settled(self.commands, line, text)
 
     def _begun(self, call_id: str, at: int, line: str) -> None:
         if len(line) <= BACKGROUND_CHARACTERS:
@@ -340,6 +337,7 @@ class _Entries:
         unseen: bool = False,
     ) -> None:
         code = None if background else exit_code_of(result)
+        self.jobs = self.jobs or unseen
         self.commands.append(
             Command(
                 text=text[:COMMAND_CHARACTERS],
