@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchline.supervision.background import BACKGROUND_CHARACTERS, BACKGROUND_KEPT
 from touchline.supervision.evidence import Ledger, TestRun
 from touchline.supervision.facts import Call, Event, Notice, Result, Text, Turn
-from touchline.supervision.ledger import BACKGROUND_CHARACTERS, BACKGROUND_KEPT, COMMAND_CHARACTERS, ledger_of
+from touchline.supervision.ledger import COMMAND_CHARACTERS, ledger_of
 from touchline.supervision.snapshot import Snapshot
 
 Did = tuple[str, Mapping[str, Any], str, int | None]

@@ -75,7 +75,7 @@ def test_a_script_named_ci_may_be_the_tests(line: str) -> None:
     assert (stop.rejected, standing(stop)) == ((), Standing.UNPROVED)
 
 
-@pytest.mark.parametrize("line", ["./ci/release", "./cite.sh", "./start-ci-agent"])
+@pytest.mark.parametrize("line", ["./ci/release", "./cite.sh", "./upload-ci-cache"])
 def test_a_script_that_only_has_ci_in_its_name_is_not_taken_for_the_tests(line: str) -> None:
     assert stop_after(sh(line, "fine", None)).rejected == ("unproved_claim",)
 

@@ -47,11 +47,6 @@ if TYPE_CHECKING:
 COMMAND_CHARACTERS = 400
 """Enough to recognise a command; a script in a here-document may be as long as a file."""
 
-BACKGROUND_KEPT = 20
-"""Commands in the background whose end is waited for. Few run at a time, and a server never ends."""
-BACKGROUND_CHARACTERS = 2_000
-"""A longer line is not kept whole, so that its end stays unknown."""
-
 FLAGS_FAILURES = frozenset({"claude"})
 """CLIs that give no exit code but mark each command that did not exit with zero."""
 
@@ -135,7 +130,9 @@ class _Entries:
                 background = background and not result.failed
                 self._shell(at, line, result, cwd, background=background, flags_failures=turn.cli in FLAGS_FAILURES)
                 if background:
-                    self._begun(call.id, at, line)
+                    from touchline.supervision.background import begin
+
+                    begin(self.background, call.id, at, line)
         elif role == "code":
             code = str(call.args.get("code", call.tool))
             if not result.failed:
@@ -190,16 +187,14 @@ class _Entries:
             self.pushes.append(at)
 
     def take_notice(self, told: Notice) -> None:
-        """What is told of a command in the background holds for the call that began it: what it ran is as old as that.
-
-        Only the first notice of a command counts, as only the first result of a call does.
-        """
-        begun = self.background.get(told.call_id)
-        if begun is None or begun.exit_code is not None:
+        """How a command in the background ended holds for the call that began it: what it ran is as old as that."""
+        if told.call_id not in self.background:
             return
-        begun = replace(begun, exit_code=told.exit_code, output=told.output)
-        self.background[told.call_id] = begun
-        self._settle(begun, _runs(begun, ""))
+        from touchline.supervision.background import end, runs_of
+
+        if (begun := end(self.background, told)) is None:
+            return
+        self._settle(begun, runs_of(begun))
         plan = plan_of(begun.line)
         if plan.kinds & {"commit", "push", "pr"}:
             self._published(begun.call, plan, "", failed=bool(begun.exit_code), awaited=False)
@@ -266,42 +261,19 @@ class _Entries:
                     self.scripts = ScratchScripts()
                 self.scripts.take(change)
 
-    def _begun(self, call_id: str, at: int, line: str) -> None:
-        if len(line) <= BACKGROUND_CHARACTERS:
-            if len(self.background) >= BACKGROUND_KEPT:
-                del self.background[next(iter(self.background))]
-            self.background[call_id] = Background(call_id=call_id, call=at, line=line)
-
     def _read(self, call: Call, text: str) -> None:
-        """The agent read what a command in the background printed, to its end, after that end was told.
+        from touchline.supervision.background import read
 
-        It is a file, which anybody can write: it may tell how many tests there were, and that some failed, but never
-        better of them than the exit code does.
-        """
-        path = call.args.get("file_path")
-        begun = next((each for each in self.background.values() if each.output and each.output == path), None)
-        if begun is None or "offset" in call.args or "limit" in call.args:
-            return
-        text = shape(r"(?m)^ *\d+(?:\t|→)").sub("", text).rstrip()
-        mark = f"[exited with code {begun.exit_code}]"
-        known = [run for run in self.test_runs if run.call == begun.call]
-        read = _runs(begun, text.removesuffix(mark)) if text.endswith(mark) else ()
-        if len(read) == len(known):
-            self._settle(begun, map(_worse, read, known))
+        if (found := read(self.background, call.args, text, self.test_runs)) is not None:
+            self._settle(*found)
 
-    def _settle(self, begun: Background, runs: Iterable[TestRun]) -> None:
+    def _settle(self, begun: Background, runs: Sequence[TestRun]) -> None:
         """Note how a command in the background ended, in the place of its call."""
-        runs = tuple(runs)
-        self.test_runs = sorted(
-            (*(run for run in self.test_runs if run.call != begun.call), *runs), key=lambda run: run.call
-        )
-        code = begun.exit_code
-        failed = bool(code) or any(run.outcome == "failed" for run in runs)
-        unseen = ends_unseen(plan_of(begun.line))
-        self.commands = [
-            replace(each, exit_code=code, failed=failed, open=unseen) if each.call == begun.call else each
-            for each in self.commands
-        ]
+        from touchline.supervision.background import settled
+
+        others = (run for run in self.test_runs if run.call != begun.call)
+        self.test_runs = sorted((*others, *runs), key=lambda run: run.call)
+        self.commands = settled(begun, self.commands, runs)
 
     def _published(self, at: int, plan: Plan, text: str, *, failed: bool, awaited: bool) -> None:
         # Here, since most turns publish nothing.
@@ -387,19 +359,6 @@ class _Entries:
         for write in self.writes:
             first.setdefault(_clean(write.path), write.change)
         return {path for path, change in first.items() if change == "created"}
-
-
-def _runs(begun: Background, text: str) -> tuple[TestRun, ...]:
-    """The test runs of a command in the background that has ended, having printed this as far as it is known."""
-    code = begun.exit_code
-    result = Result(call_id=begun.call_id, text=text, digest="", failed=bool(code), exit_code=code)
-    return runs_of_line(begun.call, plan_of(begun.line), result)
-
-
-def _worse(one: TestRun, other: TestRun) -> TestRun:
-    """Of two tellings of the same run the one that says less good of it; where they agree, the first."""
-    worth = ("failed", "unverified", "passed")
-    return other if worth.index(one.outcome) > worth.index(other.outcome) else one
 
 
 def _may_tell(plan: Plan, text: str) -> bool:
