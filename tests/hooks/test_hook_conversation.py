@@ -152,6 +152,8 @@ def test_a_chore_that_failed_is_none(agent: Agent) -> None:
         ("Change the port. Don't run the tests.", "I changed the port, and all tests pass.", False),
         ("Change the port. Don't run the tests.", "I changed the port, and pushed it.", False),
         ("Run the tests after you changed the port", "I changed the default port.", False),
+        ("Change the port so that it starts without running into errors", "I changed the default port.", False),
+        ("Change the port, and do not check in the old file", "I changed the default port.", False),
     ],
 )
 def test_who_was_told_not_to_check_is_not_told_to(agent: Agent, prompt: str, words: str, passes: bool) -> None:
