@@ -652,3 +652,9 @@ def test_of_calls_made_at_once_each_keeps_what_it_told() -> None:
 )
 def test_what_no_run_can_prove_wrong_calls_for_none(path: str, can_be_wrong: bool) -> None:
     assert (ledger(edit(path)).last_edit is not None) is can_be_wrong
+
+
+@pytest.mark.parametrize(("tool", "outcome"), [("Bash", "passed"), ("mcp__shell__execute_command", "unverified")])
+def test_only_a_clis_own_shell_says_by_silence_that_a_command_went_well(tool: str, outcome: str) -> None:
+    (run,) = ledger_of(turn_of((tool, {"command": "pytest -q"}, "ok", None), cli="claude")).test_runs
+    assert run.outcome == outcome

@@ -128,7 +128,9 @@ class _Entries:
                 moved = result.text.startswith("Command ") and "background" in result.text[:200]
                 background = moved or call.args.get("run_in_background") is True
                 background = background and not result.failed
-                self._shell(at, line, result, cwd, background=background, flags_failures=turn.cli in FLAGS_FAILURES)
+                # Only a CLI's own shell promises that; a server's may answer as it likes.
+                flags = turn.cli in FLAGS_FAILURES and "__" not in call.tool
+                self._shell(at, line, result, cwd, background=background, flags_failures=flags)
                 if background:
                     from touchline.supervision.background import begin
 
