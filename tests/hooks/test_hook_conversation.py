@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from tests.hooks.agent import Agent
 
+from touchline.hooks.subagents import joined
+from touchline.supervision.evidence import Ledger
+
 LOOK = ("Bash", {"command": "grep -rn users ."}, "a.py:1")
 PLAN = "Plan:\n1. First, I will add the column.\n2. Then I'll backfill it.\n3. Finally I'll drop the old one."
 STEP = "Step 1 is done: the tables are renamed. Next I will do step 2 (drop the old tables)."
@@ -66,6 +69,21 @@ def test_who_breaks_off_before_its_own_next_step_goes_on(agent: Agent, words: st
     assert turn(agent, "Find out why the pager drops a page, and mend it", [LOOK], words) == "continue"
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Do not change the public API. Fix the bug.",
+        "Don't touch the tests; fix the parser",
+        "The parser reads only the first line; fix it",
+        "It should stop when loading is done",
+        "Make the plan page load faster",
+        "Plan the migration and implement it",
+    ],
+)
+def test_words_that_hold_nothing_back_do_not(agent: Agent, prompt: str) -> None:
+    assert turn(agent, prompt, [LOOK], "I will now rewrite it.") == "continue"
+
+
 def test_an_edit_that_a_person_knows_of_is_not_asked_about_in_every_turn_that_follows(agent: Agent) -> None:
     assert turn(agent, "Fix the parser", [edit()], UNCHECKED) is None
     commit = shell("git commit -qam 'Fix parser' && git log -1 --oneline", "1a2b3c4 Fix parser")
@@ -79,6 +97,7 @@ def test_an_edit_that_a_person_knows_of_is_not_asked_about_in_every_turn_that_fo
     ("calls", "words"),
     [
         ([LOOK], "I looked once more: the parser is fixed."),
+        ([shell("git stash"), shell("git stash pop")], "Done. I fixed the parser."),
         ([shell("npm install", "added 3 packages")], "The packages are in, and the parser is fixed."),
         ([], "You're welcome. All tests pass."),
         ([edit("README.md")], "The README is new, and I verified the parser."),
@@ -87,6 +106,7 @@ def test_an_edit_that_a_person_knows_of_is_not_asked_about_in_every_turn_that_fo
     ],
     ids=[
         "said again after a look",
+        "files moved by git",
         "its outcome beside another deed",
         "a check that was not",
         "another check",
@@ -127,8 +147,24 @@ def test_a_chore_that_went_well_needs_no_other_check(agent: Agent, call: Any, wo
         [("mcp__linear__get_issue", {"id": "1"}, "ABC-1")],
         [("TodoWrite", {"todos": []}, "ok")],
         [edit(), shell("git stash", "Saved")],
+        [shell("cd src"), shell("sleep 1")],
+        [("mcp__serena__write_memory", {"name": "x"}, "ok")],
+        [("mcp__morph__apply_edit", {"instructions": "x"}, "ok")],
+        [("mcp__linear__create_issue", {"title": "x"}, "Error: forbidden")],
+        [("mcp__jetbrains__replace_specific_text", {"pathInProject": "src/a.py", "newText": "x"}, "ok")],
     ],
-    ids=["nothing", "a look", "a look elsewhere", "a list", "an edit that was put away"],
+    ids=[
+        "nothing",
+        "a look",
+        "a look elsewhere",
+        "a list",
+        "an edit that was put away",
+        "moving about",
+        "a memory",
+        "files in an unknown way",
+        "a refusal",
+        "an editor's edit",
+    ],
 )
 def test_work_that_was_not_done_or_not_shown_is_sent_back(agent: Agent, calls: list[Any]) -> None:
     assert "[System Coach]" in turn(agent, "Fix the pager", calls, "Done. I fixed the pager.")
@@ -154,7 +190,18 @@ def test_a_chore_that_failed_is_none(agent: Agent) -> None:
         ("Run the tests after you changed the port", "I changed the default port.", False),
         ("Change the port so that it starts without running into errors", "I changed the default port.", False),
         ("Change the port, and do not check in the old file", "I changed the default port.", False),
+        ("When I run the tests locally they fail. Change the port.", "I changed the default port.", False),
+        ("Change the port, and don't skip the tests", "I changed the default port.", False),
+        ("We never check the port: change that", "I changed the default port.", False),
+        ("Do not build your own parser. Change the port.", "I changed the default port.", False),
+        ("Change the port. Don't run the linter, just run the tests.", "I changed the default port.", False),
+        ("Change the port without running anything.", "I changed the default port.", True),
     ],
 )
 def test_who_was_told_not_to_check_is_not_told_to(agent: Agent, prompt: str, words: str, passes: bool) -> None:
     assert (turn(agent, prompt, [edit("settings.py")], words) is None) is passes
+
+
+def test_what_a_helper_did_is_done_for_who_called_it() -> None:
+    both = joined(Ledger(calls=2, deeds=(1,)), Ledger(calls=1, deeds=(0,)))
+    assert (both.calls, both.deeds) == (3, (1, 2))

@@ -98,7 +98,12 @@ def _speaks(heard: Heard, evidence: Evidence, found: Stop, decision: Decision, s
         return _breaks_off(heard, evidence, found, task) and state.get("phase") != "plan"
     if "contradicted_claim" not in found.rejected and _proof_is_under_way(heard, evidence.ledger):
         return False
-    return not (found.honest or (found.only_unchecked and pattern("tasks.no_checks").search(task)))
+    return not (found.honest or (found.only_unchecked and _unwanted(task)))
+
+
+def _unwanted(task: str) -> bool:
+    """The person wants no check of this."""
+    return bool(pattern("tasks.no_checks").search(task) and not pattern("tasks.wants_checks").search(task))
 
 
 def _breaks_off(heard: Heard, evidence: Evidence, found: Stop, task: str) -> bool:

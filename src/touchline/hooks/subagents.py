@@ -63,6 +63,7 @@ def joined(ledger: Ledger, helper: Ledger) -> Ledger:
         test_runs=(*ledger.test_runs, *(replace(each, call=each.call + by) for each in helper.test_runs)),
         commits=(*ledger.commits, *(replace(each, call=each.call + by) for each in helper.commits)),
         pushes=(*ledger.pushes, *(call + by for call in helper.pushes)),
+        deeds=(*ledger.deeds, *(call + by for call in helper.deeds)),
         pull_requests=tuple(dict.fromkeys((*ledger.pull_requests, *helper.pull_requests))),
         weakened=ledger.weakened
         or (None if helper.weakened is None else replace(helper.weakened, call=helper.weakened.call + by)),

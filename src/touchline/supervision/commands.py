@@ -190,6 +190,11 @@ def _left_alone(at: int, end: int, simples: list[tuple[Simple, Words]]) -> bool:
     return not simple.out or not any(simple.out in words for _, words in simples[end + 1 : end + 1 + NEAR])
 
 
+def is_idle(plan: Plan) -> bool:
+    """Whether the line does nothing but move about and wait."""
+    return all(name_of(part.words) in tables()["idles"] for part in plan.parts)
+
+
 def ends_unseen(plan: Plan) -> bool:
     """Whether nothing that the line runs to its end could show a fault: it only began what could."""
     checks = [part.alone for part in plan.parts if part.kinds & VERIFYING]

@@ -12,10 +12,10 @@ CommandKind = Literal["test", "typecheck", "lint", "build", "run", "commit", "pu
 
 
 _PROSE = shape(
-    r"(?i)\.(?:md|mdx|markdown|rst|adoc|asciidoc|org|tex|textile|bib|cff|svg)$"
+    r"(?i:\.(?:md|mdx|markdown|rst|adoc|asciidoc|org|tex|textile|bib|cff|svg)$)"
     r"|(?:^|/)(?:README|CHANGELOG|CHANGES|HISTORY|LICEN[CS]E|COPYING|NOTICE|AUTHORS|MAINTAINERS|CONTRIBUTING|CONTRIBUTORS"
-    r"|CODEOWNERS|TODO|NEWS)(?:\.txt|-[^/.]+)?$"
-    r"|(?:^|/)(?:docs?|notes?|\.github/ISSUE_TEMPLATE)/(?:[^/]+/)*[^/]+\.txt$"
+    r"|CODEOWNERS|TODO|NEWS)(?:\.txt|\.[a-z]{2}|-[A-Z][^/.]*)?$"
+    r"|(?:^|/)docs?/(?!CMakeLists|requirements)[^/]+\.txt$"
     r"|(?:^|/)\.(?:gitignore|gitattributes|editorconfig|cursorrules|mailmap)$"
 )
 """Read by people and editors; nothing that is run shows whether it is right."""

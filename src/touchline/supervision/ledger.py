@@ -6,7 +6,7 @@ whose answer was never seen proves nothing. `before` goes on with an earlier led
 
 from __future__ import annotations
 
-from touchline.supervision.commands import LOST, Plan, ends_unseen, plan_of
+from touchline.supervision.commands import LOST, Plan, ends_unseen, is_idle, plan_of
 from touchline.supervision.evidence import (
     VERIFYING,
     Background,
@@ -21,7 +21,7 @@ from touchline.supervision.evidence import (
 from touchline.supervision.facts import Call, Notice, Result, Step, Turn, steps_of
 from touchline.supervision.line_tests import exit_code_of, run_of_tool, runs_of_line, shows_nothing
 from touchline.supervision.prepared import shape
-from touchline.supervision.programs import INTERPRETED
+from touchline.supervision.programs import INTERPRETED, LOOK
 from touchline.supervision.shell_writes import code_changes, is_scratch, shell_changes
 from touchline.supervision.tools import (
     Change,
@@ -162,7 +162,9 @@ class _Entries:
 
             self.commits.extend(Commit(hash=h, call=at) for h in commits_told(result.text))
         elif acts(call.tool):
-            self.deeds.append(at)
+            from touchline.supervision.tool_checks import is_refusal
+
+            self.deeds += () if is_refusal(result.text) else (at,)
         elif self.background:
             self._read(call, result.text)
 
@@ -239,6 +241,8 @@ class _Entries:
         awaited = self._awaited(at)
         # Where nothing is printed there was no such script.
         kinds = plan.kinds - LOST if "--if-present" in line and shows_nothing(result.text) else plan.kinds
+        if not kinds and is_idle(plan):
+            kinds = LOOK
         self._command(
             at,
             line,

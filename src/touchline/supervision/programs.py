@@ -41,7 +41,7 @@ def _made_ready(raw: dict[str, Any]) -> dict[str, Any]:
     for each in ("formatters", "valued_options", "asks_only_short"):
         raw[each] = {name: frozenset(words.split()) for name, words in raw[each].items()}
     raw["wrapper_heads"] = frozenset(key.split(" ")[0] for key in raw["two_word_wrappers"])
-    for words in ("asks_only", "shells", "moves", "prints", "unpacks", "detaches"):
+    for words in ("asks_only", "idles", "shells", "moves", "prints", "unpacks", "detaches"):
         raw[words] = frozenset(raw[words].split())
     return raw
 

@@ -218,7 +218,8 @@ def _taken_up(claims: Sequence[Claim], now: Ledger, *, only_words: bool) -> bool
     said = {claim.what for claim in claims}
     if said & CHECKED or only_words:
         return bool(said & CHECKED)
-    return ("fixed" in said and not now.writes) or (bool(said & _CHANGES) and not now.did_something)
+    written = any(write.how != "git" for write in now.writes)
+    return ("fixed" in said and not written) or (bool(said & _CHANGES) and not now.did_something)
 
 
 def _not_told(claims: Sequence[Claim], task: str) -> list[Claim]:

@@ -87,8 +87,17 @@ def role_of(tool: str) -> Role:
 
 @lru_cache(maxsize=1_024)
 def acts(tool: str) -> bool:
-    """Whether a tool of another server does something there, by its name: makes a ticket, sends a message."""
-    return "__" in tool and bool(tokens_of(tool) & (words()["write_words"] | words()["act_words"]))
+    """Whether a tool of another server does something there, by its name: makes a ticket, sends a message.
+
+    Not where it keeps a memory for the agent, nor where it may change files in a way that is not known here.
+    """
+    known, tokens = words(), tokens_of(tool)
+    return (
+        "__" in tool
+        and bool(tokens & (known["write_words"] | known["act_words"]))
+        and not tokens & known["not_act_words"]
+        and not is_browser(tool)
+    )
 
 
 def is_browser(tool: str) -> bool:
