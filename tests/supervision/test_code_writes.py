@@ -92,6 +92,39 @@ def test_a_variable_may_have_pointed_elsewhere_before() -> None:
     assert paths("p = tempfile.mkdtemp()\np = os.path.join(p, 'a.py')\nopen(p, 'w')") == []
 
 
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("tmp='/tmp/out.json'; open(tmp,'w')", ["/tmp/out.json"]),
+        ("tmp = Path('/tmp/x')\ntmp.write_text('')", ["/tmp/x"]),
+        ("db='/tmp/test.db'; os.remove(db)", ["/tmp/test.db"]),
+        ("src = 'src/a.py'\nopen(src, 'w')", ["src/a.py"]),
+        ("tmp = f'{tmp}/a.py'\nopen(tmp, 'w')", [UNNAMED]),
+        ("f = NamedTemporaryFile(delete=False)\nname = f.name\nopen(name, 'w')", []),
+        ("name = args.name\nopen(name, 'w')", [UNNAMED]),
+    ],
+)
+def test_a_variable_is_not_made_of_itself_where_only_its_word_occurs(code: str, found: list[str]) -> None:
+    assert paths(code) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("os.unlink('/tmp/x')", ["/tmp/x"]),
+        ("os.unlink('a.py')", ["a.py"]),
+        ("f = NamedTemporaryFile(delete=False)\nos.unlink(f.name)", []),
+        ("shm = SharedMemory(create=True, size=8)\nshm.unlink()", []),
+        ("store.unlink('a')", []),
+        ("p = Path('a.py')\np.unlink(missing_ok=True)", ["a.py"]),
+        ("Path('a.py').unlink( )", ["a.py"]),
+        ("for p in Path('.').glob('*.py'):\n    p.unlink()", [UNNAMED]),
+    ],
+)
+def test_what_is_taken_away_by_unlink(code: str, found: list[str]) -> None:
+    assert paths(code) == found
+
+
 def test_what_a_program_makes_and_takes_away_again_is_as_it_was() -> None:
     assert paths("open('t.py', 'w').write('x')\nimport t\nos.remove('t.py')") == []
     assert paths("os.remove('t.py')\nopen('t.py', 'w').write('x')") == ["t.py"]

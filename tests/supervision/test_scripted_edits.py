@@ -62,6 +62,8 @@ def test_the_same_line_may_check_what_it_wrote(last: Did) -> None:
         sh('python3 -c "import app; print(app.f(2))"', "4"),
         sh("python3 - <<'E'\nimport app\nprint(app.f(open('in.txt').read()))\nE", "4"),
         sh("python3 - <<'E'\nimport app\nopen('/tmp/out.txt', 'w').write(app.f(2))\nE"),
+        sh("python3 - <<'E'\nimport app\ntmp='/tmp/out.json'; open(tmp,'w').write(app.f(2))\nE"),
+        sh("python3 - <<'E'\nimport app\ndb='/tmp/test.db'; app.f(db); os.unlink(db)\nE"),
         sh("cat > /tmp/try.py <<'E'\nimport app\nopen('/tmp/out', 'w').write(app.f(2))\nE\npython3 /tmp/try.py"),
         sh("cat > /tmp/try.py <<'E'\nimport app\nprint(app.f(2))\nE\npython3 /tmp/try.py", "4"),
         sh("node -e \"console.log(require('./app').f(2))\"", "4"),

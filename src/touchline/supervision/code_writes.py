@@ -33,7 +33,8 @@ VALUES = 4
 
 UNNAMED = "."
 _LITERAL = r"""(?s)[rbuRBU]{0,2}(?:'([^'\\{}$]*)'|"([^"\\{}$]*)"|`([^`\\$]*)`)"""
-_NAME = r"[$@]?[A-Za-z_]\w*"
+_NAME = r"[$@][A-Za-z_]\w*|(?<![\w.])[A-Za-z_]\w*"
+"""A variable's; not an attribute's, as in `made.name`."""
 _PIECE = (
     r"(?s)(?P<text>'''.*?'''|\"{3}.*?\"{3}|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`)"
     r"|(?P<mark>[()\[\]{},;])|[^'\"`()\[\]{},;]+|."
@@ -196,7 +197,7 @@ class _Places:
 
     def _of_name(self, name: str, hops: int) -> tuple[str, ...]:
         """Wherever a variable pointed to at some time; what it was made of itself says nothing new."""
-        values = [said for said in self.known[name] if name not in shape(_NAME).findall(said)]
+        values = [s for s in self.known[name] if name not in shape(_NAME).findall(shape(_LITERAL).sub("''", s))]
         if not values:
             return (UNNAMED,)
         return tuple(dict.fromkeys(place for said in values for place in self._of(said, hops - 1)))
