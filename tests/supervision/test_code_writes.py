@@ -125,6 +125,47 @@ def test_what_is_taken_away_by_unlink(code: str, found: list[str]) -> None:
     assert paths(code) == found
 
 
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("print('use Path.write_text(x)')", []),
+        ('print("""use\nPath.write_text(x)""")', []),
+        ("# open('a.py','w')\nprint(1)", []),
+        ("print('#'); open('a.py', 'w')", ["a.py"]),
+        ("x = 'it\\'s'; open('a.py', 'w')  # it's", ["a.py"]),
+        ("# it's\nopen('a.py', 'w')  # it's", ["a.py"]),
+        ("print(f\"{Path('a.py').write_text(x)} written\")", ["a.py"]),
+        ("exec(\"open('a.py', 'w')\")", ["a.py"]),
+        ("run(['python3', '-c', \"open('a.py', 'w')\"])", ["a.py"]),
+    ],
+)
+def test_what_a_program_only_speaks_of_is_not_written(code: str, found: list[str]) -> None:
+    assert paths(code) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("webbrowser.open('a')", []),
+        ("zf.open('w')", []),
+        ("p.open('w')", [UNNAMED]),
+        ("zip_path = Path('a.py')\nzip_path.open('w')", ["a.py"]),
+        ("Path('/tmp/x').joinpath('y').write_text('')", ["/tmp/x/."]),
+        ("d = tempfile.mkdtemp()\nPath(d).joinpath('y').write_text('')", []),
+        ("pathlib.Path('a.py').write_text('')", ["a.py"]),
+        ("place('a').write_text('')", [UNNAMED]),
+    ],
+)
+def test_what_is_opened_and_where_it_lies(code: str, found: list[str]) -> None:
+    assert paths(code) == found
+
+
+def test_a_throw_away_place_is_followed_through_several_variables() -> None:
+    tree = "a = {}\n" + "".join(f"{b} = os.path.join({a}, 'x')\n" for a, b in zip("abcd", "bcde", strict=True))
+    assert paths(tree.format("tempfile.mkdtemp()") + "open(e, 'w')") == []
+    assert paths(tree.format("os.getcwd()") + "open(e, 'w')") == [UNNAMED]
+
+
 def test_what_a_program_makes_and_takes_away_again_is_as_it_was() -> None:
     assert paths("open('t.py', 'w').write('x')\nimport t\nos.remove('t.py')") == []
     assert paths("os.remove('t.py')\nopen('t.py', 'w').write('x')") == ["t.py"]
@@ -229,7 +270,10 @@ def test_any_text_is_read_without_an_error(code: str) -> None:
     called_tests_in(code)
 
 
-@pytest.mark.parametrize("piece", ["open(", "Path(", "a.", "with ", "for x in ", "'", "=", "import ", "(" * 50, "run("])
+PIECES = ["open(", "Path(", "a.", "with ", "for x in ", "'", "=", "import ", "(" * 50, "run(", "\\'", "f'", "a().b"]
+
+
+@pytest.mark.parametrize("piece", PIECES)
 def test_a_long_text_is_no_long_wait(piece: str) -> None:
     code = piece * (2 * CHARACTERS // len(piece))
     writes_of("python", code)

@@ -3,7 +3,8 @@
 For programs that a command line holds itself, and for scripts that the session wrote. Python, JavaScript, Ruby, Perl
 and PHP; which calls write is in `code_writes.json`. A path is named where it is a literal, perhaps in a variable; else
 something in the work changed, and the path is `.`. Nothing is executed and nothing is parsed: a call that stands in a
-string or a comment counts too, and what a program starts in its turn, or writes through a library, is not seen.
+string or a comment counts too, but for Python, and what a program starts in its turn, or writes through a library, is
+not seen.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ARGUMENT_CHARACTERS = 600
 """So much of a call is read for its path and its mode."""
 CALLS = 200
 """So many calls of a kind are looked at."""
-HOPS = 3
+HOPS = 6
 """How many variables are followed to a path."""
 
 VALUES = 4
@@ -59,7 +60,8 @@ def writes_of(name: str, code: str) -> tuple[Change, ...]:
     if language is None:
         return ()
     code = code[:CHARACTERS]
-    deeds = sorted(_deeds(code, data["calls"][language], data), key=lambda deed: deed.at)
+    silent = data["silent"].get(language, "")
+    deeds = sorted(_deeds(code, data["calls"][language], data, silent), key=lambda deed: deed.at)
     if not deeds:
         return ()
     places = _Places(code, data)
@@ -83,11 +85,25 @@ def called_tests_in(code: str) -> str:
     return " ".join(name for names in found for name in names if name)
 
 
-def _deeds(code: str, calls: list[dict[str, Any]], data: dict[str, Any]) -> Iterator[_Deed]:
+def _deeds(code: str, calls: list[dict[str, Any]], data: dict[str, Any], silent: str) -> Iterator[_Deed]:
     what: Literal["created", "changed"] = "changed" if shape(data["reads"]).search(code) else "created"
+    said = ""
     for call in calls:
         for found, _ in zip(shape(call["head"]).finditer(code), range(CALLS), strict=False):
-            yield from _deeds_of(call, found, what)
+            said = said or _said(code, silent, data)
+            if said[found.end() - 1] == code[found.end() - 1]:
+                yield from _deeds_of(call, found, what)
+
+
+def _said(code: str, silent: str, data: dict[str, Any]) -> str:
+    """The program with blanks for its comments and for its strings, unless some of these may be programs, too."""
+    if not silent:
+        return code
+    runs = shape(data["runs_text"]).search(code)
+    # What stands between the braces of an f-string is executed.
+    return shape(silent).sub(
+        lambda found: found[0] if found["code"] or (runs and found["text"]) else " " * len(found[0]), code
+    )
 
 
 def _deeds_of(
