@@ -108,7 +108,7 @@ def _plan(text: str) -> Plan:
         if kinds <= LOOK and _fills_file(simple, words):
             kinds = EDIT
         code = _code(words, simple.heredoc, simples[at - 1] if at else None) if "run" in kinds else ""
-        if code and _writes(name_of(words), code):
+        if code and not simple.elsewhere and _writes(name_of(words), code):
             kinds |= EDIT
         parts.append(
             Part(
@@ -258,6 +258,8 @@ def _unwrapped(simple: Simple, depth: int) -> list[tuple[Simple, tuple[str, ...]
             inner = [found for s in split(script) for found in _unwrapped(_within(s, simple), depth + 1)]
             if name == "ssh":
                 inner = [_elsewhere(*found) for found in inner]
+            if simple.targets and inner:
+                inner = _sent_to(simple, inner)
             if simple.then in ("&", _DETACHED):
                 inner = [(replace(part, then=simple.then), each) for part, each in inner]
             elif inner:
@@ -293,7 +295,17 @@ def _within(inner: Simple, outer: Simple) -> Simple:
 
 def _elsewhere(simple: Simple, words: Words) -> tuple[Simple, Words]:
     """A command on another machine: what it changes there is no change of the work here."""
-    return replace(simple, targets=()), (":",) if "edit" in classify(words)[0] else words
+    only_there = words[:1] in (("cd",), ("pushd",)) or "edit" in classify(words)[0]
+    return replace(simple, targets=(), elsewhere=True), (":",) if only_there else words
+
+
+def _sent_to(outer: Simple, inner: list[tuple[Simple, Words]]) -> list[tuple[Simple, Words]]:
+    """The commands of a nested shell whose output goes to a file here: that of its check, if it has one."""
+    checks = (at for at, (_, words) in enumerate(inner) if classify(words)[0] & VERIFYING)
+    at = next(checks, len(inner) - 1)
+    part, words = inner[at]
+    sent = replace(part, targets=(*part.targets, *outer.targets), appends=part.appends or outer.appends)
+    return [*inner[:at], (sent, words), *inner[at + 1 :]]
 
 
 def _longer(words: Words, name: str, known: Mapping[str, int]) -> tuple[str, int]:

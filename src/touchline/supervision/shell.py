@@ -40,6 +40,8 @@ class Simple(Value):
     """True after `!`: its exit code is turned round."""
     then: str = ""
     """The operator before the next command: `&&`, `||`, `|`, `;`, `&`, or nothing at the end."""
+    elsewhere: bool = False
+    """True when it runs on another machine."""
 
 
 class _Open:
