@@ -367,6 +367,12 @@ def test_a_long_line_is_read(piece: str) -> None:
     assert plan_of(line).kinds is not None
 
 
+@pytest.mark.timeout(10)  # quadratic, it would take much longer
+@pytest.mark.parametrize("piece", ["x", "x.", "x-", "x ", " "])
+def test_a_long_word_is_no_long_wait(piece: str) -> None:
+    assert plan_of(f"echo ( {piece * (50_000 // len(piece))}").kinds is not None
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -208,7 +208,10 @@ def _defined(text: str) -> frozenset[str]:
     return frozenset(name for found in shape(_DEFINES).findall(text) for name in found if name)
 
 
-_DEFINES = r"([A-Za-z_][\w.-]*)\s*\(\s*\)\s*[{(]|\bfunction\s+([A-Za-z_][\w.-]*)|\balias\s+([A-Za-z_][\w.-]*)="
+_DEFINES = (
+    r"(?<![\w.-])([A-Za-z_][\w.-]{0,80})\s*\(\s*\)\s*[{(]"
+    r"|\bfunction\s+([A-Za-z_][\w.-]*)|\balias\s+([A-Za-z_][\w.-]*)="
+)
 
 
 def _fills_file(simple: Simple, words: Words) -> bool:
