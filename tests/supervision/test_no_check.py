@@ -56,6 +56,26 @@ def test_what_is_waited_for_or_shown_is_a_check(line: str, text: str) -> None:
     assert ledger(edit("a.py"), sh(line, text)).verified_after_last_edit
 
 
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("npm run check:dev", {"lint"}),
+        ("npm run start:check", {"lint"}),
+        ("npm run dev:migrate", {"run"}),
+        ("npm run start:dev", set()),
+        ("make watch", set()),
+        ("./bin/clean-data input.csv", {"run"}),
+        ("./watch", {"run"}),
+        ("./clean.sh", set()),
+        ("./start.sh", set()),
+        ("./start.sh input.csv", {"run"}),
+        ("bash scripts/dev.sh", set()),
+    ],
+)
+def test_a_server_or_a_cleaner_says_so_with_its_whole_name(line: str, kinds: set[str]) -> None:
+    assert kinds_of(line) == kinds
+
+
 def test_claude_code_says_in_words_that_nothing_was_printed() -> None:
     line = "npm test --if-present"
     assert not ledger(edit("a.py"), sh(line, "(Bash completed with no output)")).verified_after_last_edit

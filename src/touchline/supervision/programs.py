@@ -226,8 +226,11 @@ def _goals(words: Words, name: str) -> tuple[Kinds, str]:
     return kinds, f"{name} test"
 
 
-def script_kinds(*names: str, camel: bool = False) -> Kinds:
-    """What a project's own script is for, by the words of its name: `test:unit`, `lint`, `build-docs`."""
+def script_kinds(*names: str, camel: bool = False, own: bool = False) -> Kinds:
+    """What a project's own script is for, by the words of its name: `test:unit`, `lint`, `build-docs`.
+
+    What only starts a server or cleans says so with every word, as `start:dev`; a program of one's `own` never does.
+    """
     for name in names:
         if camel:
             name = shape(r"(?<=[a-z])(?=[A-Z])").sub("-", name)
@@ -238,7 +241,7 @@ def script_kinds(*names: str, camel: bool = False) -> Kinds:
             )
             words |= {"lint"} if words & {"format", "fmt", "style"} else set()
         for kind, known in tables()["script_words"]:
-            if words & known:
+            if words & known and (kind or (words <= known and not own)):
                 return _only(kind)
     return RUN if names and "check" not in words else frozenset({"lint"}) if names else NOTHING
 
@@ -313,8 +316,8 @@ def _executable(words: Words, name: str) -> tuple[Kinds, str]:
     if name.endswith(INTERPRETED):
         return _script_file(words)
     if "/" in words[0] or name.endswith((".sh", ".bash")):
-        kinds = script_kinds(name.rsplit(".", 1)[0] if "." in name else name, camel=True)
-        return kinds, name
+        own = len(words) > 1 or not name.endswith((".sh", ".bash"))
+        return script_kinds(name.rsplit(".", 1)[0] if "." in name else name, camel=True, own=own), name
     known = shape(r"[A-Za-z_][\w.+-]*").fullmatch(name) and not shape(r"[Cc]-[a-z]").fullmatch(name)
     return (RUN, "") if known else (NOTHING, "")
 
