@@ -65,7 +65,7 @@ class Plan(Value):
 
 
 _DETACHED = "&!"
-"""The operator after what `nohup` or `setsid` began: like `&`, but for that one command."""
+"""The operator after what `setsid` began: like `&`, but for that one command."""
 
 
 def plan_of(text: str) -> Plan:
