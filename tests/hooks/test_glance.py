@@ -26,9 +26,10 @@ TEXTS = [
     "2 s",
     "HTTP 429 Too Many Requests",
 ]
+WAITS = ["sleep 3; ls", "sleep 1", "docker ps"]
 calls = st.tuples(
     st.sampled_from(["Bash", "Read", "BashOutput", "browser_click"]),
-    st.sampled_from(["ls", "cat a", ":", "true", "pytest -q tests/test_a.py", "sleep 3; ls", "x" * 40_000]),
+    st.sampled_from(["ls", "cat a", ":", "true", "pytest -q tests/test_a.py", *WAITS, "x" * 40_000]),
     st.sampled_from(TEXTS) | st.integers(0, 400).map(lambda n: f"news number {n} " * 20),
     st.booleans(),
     st.sampled_from([{}, {"description": "Look"}, {"description": "Look around once more"}]),
@@ -56,8 +57,39 @@ numbers = st.fixed_dictionaries(
 def test_nothing_that_the_rules_find_is_passed_over(
     made: list[Any], spoken: set[int], set_by_a_person: dict[str, Any]
 ) -> None:
+    compare(made, spoken, set_by_a_person)
+
+
+@given(
+    work=st.lists(calls, min_size=1, max_size=4),
+    waited=st.lists(st.lists(st.tuples(st.integers(0, 9), st.sampled_from(TEXTS)), max_size=5), max_size=30),
+    set_by_a_person=numbers,
+)
+@settings(max_examples=200, deadline=None)
+def test_waits_between_hide_nothing_from_it(
+    work: list[Any], waited: list[Any], set_by_a_person: dict[str, Any]
+) -> None:
+    made: list[Any] = []
+    for index, waits in enumerate(waited):
+        made += [("Bash", f"sleep {number}", text, False, {}) for number, text in waits]
+        made.append(work[index % len(work)])
+    compare(made, set(), set_by_a_person)
+
+
+def test_a_long_wait_hides_nothing_either() -> None:
+    wait: Any = ("Bash", "sleep 1", "", False, {})
+    check: Any = ("Bash", "pytest -q", "1 failed", True, {})
+    look: Any = ("Bash", "cat a", "long news", False, {})
+    found = compare([*[check, *[wait] * 70] * 4, check], set(), {})
+    assert 71 in found, "the second failure, which is warned of"
+    assert compare([*[check, *[wait] * 70, look, *[wait] * 70] * 4], set(), {"same_wait": 1_000})
+
+
+def compare(made: list[Any], spoken: set[int], set_by_a_person: dict[str, Any]) -> list[int]:
+    """The calls in which the rules found something."""
     watch = ThrashWatch(limits=replace(LIMITS, **set_by_a_person))
     state: dict[str, Any] = {"limits": set_by_a_person}
+    every: list[int] = []
     for index, (tool, command, text, failed, more) in enumerate(made):
         if index in spoken:
             watch.told()
@@ -70,6 +102,8 @@ def test_nothing_that_the_rules_find_is_passed_over(
         found = watch.after(Step(index=index, call=call, result=result))
         doubtful = glance.take(state, glance.call_key(tool, args), digest(text), failed)
         assert doubtful or found is None, found
+        every += [index] if found is not None else []
+    return every
 
 
 @given(made=st.lists(st.tuples(st.integers(0, 400), st.booleans()), min_size=20, max_size=60))

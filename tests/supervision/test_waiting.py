@@ -95,6 +95,28 @@ def test_looking_and_waiting_in_turn_is_no_cycle() -> None:
     assert find_all([step(n, "in progress", command=lines[n % 2]) for n in range(40)]) == ()
 
 
+def in_turn(*lines: tuple[str, str]) -> list[Step]:
+    return [step(n, lines[n % len(lines)][1], command=lines[n % len(lines)][0]) for n in range(16)]
+
+
+@pytest.mark.parametrize("wait", [("sleep 1", ""), ("docker ps", "CONTAINER ID"), ("sleep 2; date", "Monday")])
+def test_a_wait_between_hides_no_repeat(wait: tuple[str, str]) -> None:
+    assert refused(in_turn(("pytest -q", "1 failed"), wait))[0] in (6, 8)
+    assert refused(in_turn(("pytest -q", "1 failed"), wait, ("cat a", "a"), wait))[0] in (10, 12)
+
+
+def test_waits_of_another_length_hide_none_either() -> None:
+    steps = [step(n, "1 failed", command="pytest") if n % 2 else step(n, "", command=f"sleep {n}") for n in range(9)]
+    assert refused(steps) == [7]
+
+
+def test_news_or_a_press_between_ends_what_went_before() -> None:
+    looks = [step(n, "the page", tool="browser_snapshot") for n in range(20)]
+    assert refused([step(n, "ok", tool="browser_click") if n % 2 else looks[n] for n in range(20)]) == []
+    logs = [step(n, f"line {n} of the log", tool="BashOutput") for n in range(20)]
+    assert refused([logs[n] if n % 2 else step(n, "down", command="curl localhost") for n in range(20)]) == []
+
+
 # but not for ever
 
 

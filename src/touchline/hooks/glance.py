@@ -27,8 +27,11 @@ NUMBERS: dict[str, Any] = {
 }
 ARGS_CHARS = 32_000
 """Longer arguments, such as a file's whole content, are kept as their beginning and a digest."""
+KEPT = 200
+"""So many calls and answers are remembered at least."""
 IDLE_CHARS = 8
 """No word for doing nothing is longer; calls with only such values count as one call."""
+_BLANK = frozenset(digest(blank) for blank in ("", "\n"))
 
 
 def kept_args(args: dict[str, Any]) -> dict[str, Any]:
@@ -49,43 +52,66 @@ def call_key(tool: str, args: dict[str, Any]) -> str:
 
 def may_refuse(state: dict[str, Any], key: str) -> bool:
     """Could a rule refuse the call with this key, before it runs?"""
-    keys = [seen[0] for seen in state.get("last", ())]
-    if not keys:
+    tail: dict[str, list[int]] = state.get("tail", {})
+    times = tail[key][0] if key in tail else 0
+    if not times:
         return False
     numbers = _numbers(state)
-    if keys[-1] == key and _run(keys, 1) >= numbers["same_result"] - 1:
+    if times >= numbers["same_result"]:
         return True
-    return any(
-        len(keys) >= k and keys[-k] == key and _run(keys, k) >= k * (numbers["cycle_repeats"] - 1) - 1
-        for k in range(2, numbers["cycle_longest"] + 1)
-    )
+    rounds = int(numbers["cycle_repeats"]) - 1
+    return times >= rounds and sum(each for each, _ in tail.values()) >= 2 * rounds
 
 
 def take(state: dict[str, Any], key: str, result: str, failed: bool) -> bool:
     """Remember a finished call. True when a rule could find something in it."""
-    last: list[list[Any]] = state.setdefault("last", [])
     known: dict[str, int] = state.setdefault("known", {})
     now = int(state.get("calls", 0))
     numbers = _numbers(state)
     oldest = now - numbers["news_memory"]
     # A call seen before may have told the same in other figures, so its key alone makes it doubtful.
     stale = any(known.get(each, oldest - 1) >= oldest for each in (key, result))
+    soft = key in known or result in known or result in _BLANK
     for each in (key, result):
         known.pop(each, None)
         known[each] = now
-    while len(known) > 4 * numbers["news_memory"]:
+    while len(known) > max(4 * numbers["news_memory"], KEPT):
         del known[next(iter(known))]
-    last.append([key, int(failed), int(stale)])
-    del last[: -_reach(numbers)]
+    _note(state, key, failed, soft, numbers)
     state["calls"] = now + 1
     # Which calls wait is for the rules to say; where all told something new, no wait was in vain.
     state["stale"] = int(state.get("stale", 0)) + 1 if stale else 0
-    return state["stale"] >= numbers["same_wait"] - 1 or _may_find(last, numbers)
+    return state["stale"] >= numbers["same_wait"] - 1 or _may_find(state, key, failed, stale, numbers)
+
+
+def _note(state: dict[str, Any], key: str, failed: bool, soft: bool, numbers: dict[str, Any]) -> None:
+    """A wait that told nothing new stands between no two calls, and only the rules know which calls wait.
+
+    So all that tells nothing new is soft: it may count or not. Only what is surely among the calls, since it told
+    something, ends what went before.
+    """
+    segments: list[int] = state.setdefault("segments", [0])
+    if soft:
+        segments[-1] += 1
+    else:
+        segments.append(1)
+        state["tail"] = {}
+    # How many calls from one that told something up to the next.
+    del segments[: -_reach(numbers)]
+    tail: dict[str, list[int]] = state.setdefault("tail", {})
+    times, failures = tail.pop(key, (0, 0))
+    tail[key] = [times + 1, failures + int(failed)]
+    while len(tail) > KEPT:
+        del tail[next(iter(tail))]
+    failing: list[int] = state.setdefault("failing", [])
+    if failed or not soft:
+        failing.append(int(failed))
+        del failing[: -numbers["failure_window"]]
 
 
 def forget(state: dict[str, Any]) -> None:
     """A person spoke: what comes now may repeat for a reason."""
-    state["last"] = []
+    state["segments"], state["tail"], state["failing"] = [0], {}, []
     state["stale"] = 0
 
 
@@ -95,37 +121,27 @@ def _numbers(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reach(numbers: dict[str, Any]) -> int:
-    """As far as any rule looks back."""
-    windows = [window for _, window in (*numbers["nothing_new"], numbers["few_distinct"])]
-    rounds = numbers["cycle_longest"] * numbers["cycle_repeats"]
-    return int(max(numbers["same_result"] + 1, rounds, numbers["failure_window"], *windows))
+    """As many calls that told something as any rule looks back over."""
+    return int(max(window for _, window in (*numbers["nothing_new"], numbers["few_distinct"]))) + 1
 
 
-def _may_find(last: list[list[Any]], numbers: dict[str, Any]) -> bool:
-    keys = [seen[0] for seen in last]
-    _, failed, stale = last[-1]
+def _may_find(state: dict[str, Any], key: str, failed: bool, stale: bool, numbers: dict[str, Any]) -> bool:
+    segments, (times, failures) = state["segments"], state["tail"][key]
     if failed:
-        if len(last) > 1 and last[-2][1] and keys[-2] == keys[-1]:
+        if failures > 1:
             return True
-        recent = [seen[1] for seen in last[-numbers["failure_window"] :]]
-        if len(recent) >= 3 and sum(recent) > numbers["failure_rate"] * len(recent):
+        failing = state["failing"]
+        if sum(segments) >= 3 and sum(failing) > numbers["failure_rate"] * len(failing):
             return True
-    if _run(keys, 1) >= numbers["same_result"] - 1:
-        return True
-    rounds = numbers["cycle_repeats"] - 1
-    if any(_run(keys, k) >= k * rounds for k in range(2, numbers["cycle_longest"] + 1)):
+    if times >= min(numbers["same_result"], numbers["cycle_repeats"]):
         return True
     if not stale:
         return False
     few, window = numbers["few_distinct"]
-    if len(keys) >= window and len(set(keys[-window:])) <= few:
+    if sum(segments[-few - 1 :]) >= window:
         return True
-    return any(sum(seen[2] for seen in last[-window:]) >= many for many, window in numbers["nothing_new"])
-
-
-def _run(keys: list[str], k: int) -> int:
-    """How many calls in a row, up to the last, equal the one k calls before."""
-    count = 0
-    while count + k < len(keys) and keys[-1 - count] == keys[-1 - count - k]:
-        count += 1
-    return count
+    for many, window in numbers["nothing_new"]:
+        span = segments[min(many - window, 0) - 1 :]
+        if sum(span) - len(span) + 1 >= many:
+            return True
+    return False

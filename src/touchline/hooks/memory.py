@@ -147,7 +147,8 @@ def note_fault(env: Mapping[str, str], arguments: list[str]) -> None:
 
 def _is_ours(state: dict[str, Any]) -> bool:
     """Of the expected form: what another version or an accident left is begun anew, not stumbled over each time."""
-    forms = {"last": list, "known": dict, "calls": int, "work": dict, "limits": dict, "told": list}
+    forms = {"known": dict, "calls": int, "work": dict, "limits": dict, "told": list}
+    forms |= {"segments": list, "tail": dict, "failing": list}
     return all(isinstance(state[name], form) for name, form in forms.items() if name in state)
 
 

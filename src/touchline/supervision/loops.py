@@ -21,11 +21,14 @@ from touchline.supervision.sameness import (
     result_key,
     shorten,
 )
-from touchline.supervision.waiting import may_repeat, waits
+from touchline.supervision.waiting import acts_outside, may_repeat, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
+
+BLANK = ("", "\n")
+"""Answers without a word: they are news of nobody."""
 
 
 class _Seen:
@@ -101,6 +104,8 @@ class ThrashWatch:
     def after(self, step: Step) -> Thrash | None:
         """Take in a finished call. Returns the loop it completes, else the warning it gives, else None."""
         seen = self._take(step)
+        if seen is None or seen.result is None:
+            return self._waiting(step)
         return self._loop(step, seen) or self._warning(step, seen)
 
     def said(self, text: str) -> Thrash | None:
@@ -138,12 +143,15 @@ class ThrashWatch:
             self._key = (call, call_key(call))
         return self._key[1]
 
-    def _take(self, step: Step) -> _Seen:
+    def _take(self, step: Step) -> _Seen | None:
+        """Remember a call. None for a wait that told nothing: it stands between no two calls."""
         result, index = step.result, step.index
         key = self._key_of(step.call)
         if step.call.tool in self._polling or may_repeat(step.call, result):
-            # Waiting is like no other call: it repeats nothing, and ends what went before it.
-            self._wait(key, index, result)
+            if not self._wait(key, index, result) and (result is None or result.failed or not acts_outside(step.call)):
+                self._next = max(self._next, index + 1)
+                return None
+            # News and a press are like no other call: they repeat nothing, and end what went before.
             result, key = None, f"wait {index}"
         failed = result is not None and result.failed
         seen = _Seen(index, key, None if result is None else result_key(result), failed, source=result)
@@ -175,15 +183,18 @@ class ThrashWatch:
         seen.stale = self._is_known(keys, seen.index)
         self._news += not seen.stale
 
-    def _wait(self, key: str, index: int, result: Result | None) -> None:
+    def _wait(self, key: str, index: int, result: Result | None) -> bool:
+        """Count a wait. True when it told something that no call had told."""
         if result is None:
-            return
+            return False
         told = masked_key(result) or result_key(result)
-        if not self._is_known([f"{key} {told}"], index):
+        again = self._is_known([f"{key} {told}"], index)
+        if not again:
             self._waited = 0
         if not self._waited:
             self._wait_began = index
         self._waited += 1
+        return not self._is_known([result_key(result)], index) and not again and result.text not in BLANK
 
     def _is_known(self, keys: list[str], index: int) -> bool:
         """Was any of this told within memory? It is from now on."""
@@ -210,8 +221,6 @@ class ThrashWatch:
 
     def _loop(self, step: Step, seen: _Seen) -> Thrash | None:
         limits, runs = self._limits, self._runs
-        if seen.result is None:
-            return self._waiting(step)
         if runs[0] >= limits.same_result:
             return self._repeat(step.call, seen.index, refused=False)
         for k in range(2, len(runs) + 1):
@@ -243,7 +252,7 @@ class ThrashWatch:
             began=self._wait_began,
             at=step.index,
             message=found("waiting", call=shorten(step.call), times=times),
-            calls=tuple(s.index for s in self._last if s.index >= self._wait_began),
+            calls=(self._wait_began, step.index),
             detail=first_line(step.result.text),
         )
 
