@@ -56,6 +56,10 @@ WAITING = [
     "gh run watch 7 --exit-status",
     "timeout 30 tail -f build.log",
     "docker compose -f a.yml ps",
+    "sleep 5 && curl -s localhost:8080/health",
+    "until curl -sf localhost; do sleep 1; done",
+    "for n in 1 2 3; do kubectl get pods; sleep 2; done",
+    "gh run view 7 --log > /tmp/run.log; tail -3 /tmp/run.log",
 ]
 NOT_WAITING = [
     "gh pr create --fill",
@@ -68,6 +72,15 @@ NOT_WAITING = [
     "git log --grep=sleep",
     "python app.py & sleep 2; curl localhost",
     "x" * LINE_CHARS + "; sleep 5",
+    "pytest -q; sleep 0",
+    "npm test || sleep 1",
+    "docker ps; pytest",
+    "bash -lc 'sleep 1; pytest -q'",
+    "sleep 1; sed -i s/a/b/ a.py",
+    "sleep 1 && git commit -am x && git push",
+    "ruff check . ; sleep 1",
+    "echo '; sleep 1' ; make",
+    "grep -n 'x; sleep 3' a.py",
 ]
 
 
@@ -88,6 +101,8 @@ def test_a_line_in_a_list_is_read_too(name: str) -> None:
     assert waits(call)
     assert not waits(replace(call, args={name: ["bash", "-lc", "make"]}))
     assert not waits(replace(call, args={name: 7}))
+    assert not waits(replace(call, args={name: ["grep", "-n", "x; sleep 3", "a.py"]}))
+    assert not waits(replace(call, args={name: ["bash", "-lc", "sleep 30; pytest"]}))
 
 
 def test_looking_and_waiting_in_turn_is_no_cycle() -> None:
@@ -134,7 +149,7 @@ def test_a_long_wait_in_which_nothing_comes_is_reminded_of_and_never_refused() -
     assert next_measure(found, ()) == "remind"
     assert reminder(found) is not None
     assert reminder(found, reminded=found) is None, "once per streak"
-    assert refused(same(LIMITS.same_wait + 5, "build pending", command="sleep 9; make")) == []
+    assert refused(same(LIMITS.same_wait + 5, "build pending", command="sleep 9; look")) == []
 
 
 def test_it_comes_up_again_only_after_as_many_more() -> None:

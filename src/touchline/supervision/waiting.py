@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LINE_CHARS = 4_000
 """A line longer than this is a script, which does more than wait."""
+BUSY = frozenset({"test", "typecheck", "lint", "build", "edit", "commit", "push"})
+"""What a line that waits does not do besides."""
 _LINES = ("command", "cmd", "script", "commands")
 _START = r"(?:^|[;&|({`\n]|\b(?:do|then|else|until|while|if)\s|-\w*c\s+[\"'])[ \t]*"
 _BEFORE = r"(?:(?:!|sudo|time|env|\w+=\S*|timeout(?:\s+-\S+)*\s+\S+)\s+)*"
@@ -56,7 +58,18 @@ def waits(call: Call) -> bool:
     line = _line(call)
     if not line or len(line) > LINE_CHARS or not any(head in line for head in _heads()):
         return False
-    return _waiting().search(line) is not None and shape(_BACKGROUND).search(line) is None
+    if _waiting().search(line) is None or shape(_BACKGROUND).search(line) is not None:
+        return False
+    return _only_waits(line, call)
+
+
+def _only_waits(line: str, call: Call) -> bool:
+    """The words may stand in quotes, and beside a check or an edit they are no reason to do that again."""
+    from touchline.supervision.commands import plan_of  # hooks count milliseconds, and few lines come so far
+    from touchline.supervision.tools import command_of
+
+    plan = plan_of(command_of(call.args) or line)
+    return not plan.kinds & BUSY and any(_waiting().match(" ".join(part.words)) for part in plan.parts)
 
 
 def acts_outside(call: Call) -> bool:
