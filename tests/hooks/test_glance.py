@@ -66,9 +66,7 @@ def test_nothing_that_the_rules_find_is_passed_over(
     set_by_a_person=numbers,
 )
 @settings(max_examples=200, deadline=None)
-def test_waits_between_hide_nothing_from_it(
-    work: list[Any], waited: list[Any], set_by_a_person: dict[str, Any]
-) -> None:
+def test_waits_between_hide_nothing(work: list[Any], waited: list[Any], set_by_a_person: dict[str, Any]) -> None:
     made: list[Any] = []
     for index, waits in enumerate(waited):
         made += [("Bash", f"sleep {number}", text, False, {}) for number, text in waits]

@@ -85,6 +85,27 @@ def test_any_answer_is_read_without_an_error(text: str) -> None:
     counts_told(text)
 
 
+ENDLESS = "1" * 5_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ENDLESS} passed",
+        f"passed: {ENDLESS}",
+        f"{ENDLESS} passed in 1.00s",
+        f'{{"exitCode": {ENDLESS}}}',
+        f"Exit code {ENDLESS}",
+        f"Exit Code: {ENDLESS}",
+        "0" * 20_000,
+    ],
+)
+def test_a_number_without_end_counts_nothing(text: str) -> None:
+    for did in (tool("mcp__x__run_tests", text), sh("pytest -q", text)):
+        assert ledger(edit("a.py"), did).test_runs[-1].passed is None
+    assert counts_told(f"{'9' * 9} passed") == counts_told(f"{'9' * 9} passed, 0 failed")
+
+
 LOOKED: list[tuple[str, Mapping[str, Any], str]] = [
     ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000/a"}, "### Page state"),
     ("mcp__playwright__browser_click", {"element": "Save"}, "clicked"),

@@ -22,9 +22,9 @@ def exit_code_of(result: Result) -> int | None:
     if result.exit_code is not None:
         return result.exit_code
     if result.text.startswith(("Exit code ", "Error: Exit code ", "Exit code: ")):
-        found = shape(r"(?:Error: )?Exit code:? (-?\d+)\b").match(result.text)
+        found = shape(r"(?:Error: )?Exit code:? (-?\d{1,9})\b").match(result.text)
     elif "Exit Code: " in result.text[-400:]:
-        found = shape(r"(?m)^Exit Code: (-?\d+)\s*$").search(result.text[-400:])
+        found = shape(r"(?m)^Exit Code: (-?\d{1,9})\s*$").search(result.text[-400:])
     else:
         return None
     return int(found[1]) if found else None

@@ -78,10 +78,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _pairs(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Numbers beside known words, as `3 failed`, `failures=3`, `Failures: 3`, `out of 3`, `pass 3` or `+3`."""
+    """Numbers beside known words, as `3 failed`, `failures=3`, `Failures: 3`, `out of 3`, `pass 3` or `+3`.
+
+    More than nine digits count nothing, and `int` does not take any number of them.
+    """
     known = "|".join(_literal(w) for w in sorted(words, key=len, reverse=True))
     between = "" if words[0] == "+" else "(?:[=:] *| )"
-    return shape(rf"(?P<n>\d+) (?P<after>{known})\b|(?P<before>{known}){between}(?P<m>\d+)")
+    return shape(rf"(?<!\d)(?P<n>\d{{1,9}}) (?P<after>{known})\b|(?P<before>{known}){between}(?P<m>\d{{1,9}})(?!\d)")
 
 
 def _literal(word: str) -> str:

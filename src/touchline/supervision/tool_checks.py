@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LINT: Kinds = frozenset({"lint"})
 
-_CODE = r"(?i)\bexit_?code[\\\"']{0,2}\s*[:=]\s*(-?\d+)"
+_CODE = r"(?i)\bexit_?code[\\\"']{0,2}\s*[:=]\s*(-?\d{1,9})(?!\d)"
 _LOCAL = (
     r"(?i)(?:https?://)?(?:localhost|[\w.-]+\.(?:localhost|local|test)|127\.[\d.]+|0\.0\.0\.0|\[::1\]"
     r"|10\.[\d.]+|192\.168\.[\d.]+|host\.docker\.internal)(?:[:/?#]|$)|file:|/"
