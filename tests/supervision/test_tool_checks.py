@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.supervision.test_ledger import Did, edit, ledger, sh
+from tests.supervision.test_ledger import Did, edit, ledger, sh, turn_of
 from tests.supervision.test_recognised import CLAIM, standing, stop_after
 
+from touchline.supervision.ledger import ledger_of
 from touchline.supervision.stops import Standing
 from touchline.supervision.tool_checks import counts_told
 from touchline.supervision.tools import role_of
@@ -106,19 +107,32 @@ def test_a_number_without_end_counts_nothing(text: str) -> None:
     assert counts_told(f"{'9' * 9} passed") == counts_told(f"{'9' * 9} passed, 0 failed")
 
 
+MILD = '{"message": "unused", "severity": "Warning"}'
+HERE = "- Page URL: http://localhost:3000/a"
+AWAY = "- Page URL: https://docs.python.org/3/"
+
 LOOKED: list[tuple[str, Mapping[str, Any], str]] = [
     ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000/a"}, "### Page state"),
-    ("mcp__playwright__browser_click", {"element": "Save"}, "clicked"),
-    ("mcp__playwright__browser_snapshot", {}, "- button"),
-    ("mcp__playwright__browser_take_screenshot", {}, "saved"),
+    ("mcp__playwright__browser_click", {"element": "Save"}, f"clicked\n{HERE}"),
+    ("mcp__playwright__browser_snapshot", {}, f"### Page state\n{HERE}\n- button"),
+    ("mcp__playwright__browser_snapshot", {}, "- Page URL: file:///repo/index.html\n- button: 500 apples"),
+    ("mcp__playwright__browser_snapshot", {}, "- Page URL: http://[::1]:3000/\n- Page Title: 0 errors"),
+    (
+        "mcp__playwright__browser_snapshot",
+        {},
+        '[{"type": "text", "text": "### Page\\\\n- Page URL: file:///a.html\\\\n"}]',
+    ),
+    ("mcp__playwright__browser_take_screenshot", {}, f"saved\n{HERE}"),
+    ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "[ERROR] 404 @ /favicon.ico:0"),
     ("mcp__puppeteer__puppeteer_navigate", {"url": "file:///repo/index.html"}, "ok"),
-    ("mcp__puppeteer__puppeteer_screenshot", {"name": "a"}, "ok"),
     ("mcp__chrome-devtools__navigate_page", {"url": "http://127.0.0.1:8000"}, "ok"),
     ("mcp__ide__getDiagnostics", {}, "[]"),
     ("mcp__ide__getDiagnostics", {}, '[{"uri": "file:///repo/a.py", "diagnostics": []}]'),
     ("mcp__ide__getDiagnostics", {}, '[{"diagnostics": [{"message": "unused", "severity": "Warning"}]}]'),
     ("mcp__jetbrains__get_file_problems", {}, '{"filePath": "a.py", "errors": []}'),
     ("get_errors", {}, "No errors found."),
+    ("mcp__ide__getDiagnostics", {}, "No errors, 3 warnings"),
+    ("mcp__ide__getDiagnostics", {}, f"[{MILD}, {MILD}]"),
     ("mcp__idea__execute_run_configuration", {"name": "app"}, '{"exitCode": 0, "output": "up"}'),
     ("mcp__supabase__apply_migration", {"name": "a"}, '{"success": true}'),
 ]
@@ -141,9 +155,31 @@ def test_what_ran_or_looked_at_the_work_verifies_an_edit_but_is_no_test(
         ("mcp__playwright__browser_navigate", {"url": "https://docs.python.org/3/"}, "### Page state"),
         ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "net::ERR_CONNECTION_REFUSED"),
         ("mcp__playwright__browser_close", {}, "closed"),
+        ("mcp__playwright__browser_navigate", {"url": "about:blank"}, "ok"),
+        ("mcp__playwright__browser_navigate", {"url": "//docs.python.org"}, "ok"),
+        ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, AWAY),
+        ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "[ERROR] x is not a function"),
+        ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "Uncaught TypeError: x"),
+        ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "responded with a status of 500 ()"),
+        ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "[GET] http://a/ => [503] Down"),
+        ("mcp__playwright__browser_navigate", {"url": "http://localhost:3000"}, "502 Bad Gateway"),
+        ("mcp__playwright__browser_evaluate", {"function": "() => 1"}, "1"),
+        ("mcp__playwright__browser_snapshot", {}, "- button"),
+        ("mcp__playwright__browser_snapshot", {}, "- Page URL: about:blank"),
+        ("mcp__playwright__browser_snapshot", {}, AWAY),
         ("mcp__ide__getDiagnostics", {}, '[{"diagnostics": [{"message": "x is not defined", "severity": "Error"}]}]'),
         ("mcp__ide__getDiagnostics", {}, '[{"diagnostics": [{"message": "x is not defined", "severity": 1}]}]'),
         ("mcp__ide__getDiagnostics", {}, ""),
+        ("mcp__ide__getDiagnostics", {}, "Found 3 errors. no errors in b.py"),
+        ("mcp__ide__getDiagnostics", {}, '{"errorCount": 2, "files": []}'),
+        (
+            "mcp__ide__getDiagnostics",
+            {},
+            f'[{MILD}, {MILD}, {{"message": "x", "severity": "Error"}}, {{"severity": "hint"}}]',
+        ),
+        ("mcp__ide__getDiagnostics", {}, f'[{MILD}, {MILD}, {{"text": "x", "severity": 1}}]'),
+        ("mcp__sentry__get_errors", {}, "No errors found."),
+        ("mcp__datadog-mcp__get_errors", {}, "[]"),
         ("mcp__jetbrains__get_file_problems", {}, '{"errors": [{"severity": "ERROR", "description": "x"}]}'),
         ("mcp__idea__execute_run_configuration", {}, '{"exitCode": 1, "output": "down"}'),
         ("mcp__idea__get_run_configurations", {}, '{"exitCode": 0}'),
@@ -162,6 +198,21 @@ def test_what_a_browser_shows_of_another_site_is_not_the_work() -> None:
     look = tool("mcp__playwright__browser_snapshot", "- button")
     assert not ledger(edit("a.py"), away, look).verified_after_last_edit
     assert ledger(edit("a.py"), away, back, look).verified_after_last_edit
+
+
+def test_where_a_browser_was_before_the_last_stop_says_nothing() -> None:
+    look = tool("mcp__playwright__browser_snapshot", "- button")
+    for url in ("https://example.org", "http://localhost:3000"):
+        before = ledger(tool("mcp__playwright__browser_navigate", "ok", url=url), edit("a.py"))
+        assert not ledger_of(turn_of(look), before).verified_after_last_edit
+        shown = tool("mcp__playwright__browser_snapshot", HERE)
+        assert ledger_of(turn_of(shown), before).verified_after_last_edit
+
+
+def test_a_page_that_did_not_open_is_not_looked_at() -> None:
+    down = tool("mcp__playwright__browser_navigate", "net::ERR_CONNECTION_REFUSED", url="http://localhost:3000")
+    look = tool("mcp__playwright__browser_snapshot", "- button")
+    assert not ledger(edit("a.py"), down, look).verified_after_last_edit
 
 
 SHA = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"

@@ -87,8 +87,8 @@ class _Entries:
         self.deeds = list(start.deeds)
         self.times: list[tuple[int, float, float]] = []
         """Of each call of this turn when it began and ended; 0 where it is not known."""
-        self.elsewhere = False
-        """Whether the browser was last sent to another server than the work's own."""
+        self.elsewhere = True
+        """Whether the browser is, for all that was seen since the last stop, not at the work's own server."""
         self.scripts: ScratchScripts | None = None
         self.jobs = any(command.open for command in self.commands)
         """Whether something was left to the background."""
@@ -169,17 +169,19 @@ class _Entries:
             self._read(call, result.text)
 
     def _looked(self, at: int, call: Call, result: Result) -> None:
-        """A tool that runs or looks at the work. A browser that was sent elsewhere shows something else."""
+        """A tool that runs or looks at the work. A browser shows it only where it was seen to be there."""
         from touchline.supervision.tool_checks import is_here, seen_by
 
         if is_browser(call.tool):
-            here = is_here(call.args)
+            here = is_here(call.args, result.text)
             self.elsewhere = self.elsewhere if here is None else not here
             if self.elsewhere:
                 return
         if (seen := seen_by(call.tool, result)) is not None:
             kinds, failed = seen
             self._command(at, call.tool, kinds, result, failed=failed)
+            # What did not open is not there to be looked at.
+            self.elsewhere = self.elsewhere or (failed and "url" in call.args)
 
     def _sent(self, at: int, text: str, *, pushes: bool) -> None:
         """A forge's own tool puts files into a repository there: a commit that it shows is pushed with it."""

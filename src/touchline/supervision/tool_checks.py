@@ -21,7 +21,17 @@ _LINT: Kinds = frozenset({"lint"})
 _CODE = r"(?i)\bexit_?code[\\\"']{0,2}\s*[:=]\s*(-?\d{1,9})(?!\d)"
 _LOCAL = (
     r"(?i)(?:https?://)?(?:localhost|[\w.-]+\.(?:localhost|local|test)|127\.[\d.]+|0\.0\.0\.0|\[::1\]"
-    r"|10\.[\d.]+|192\.168\.[\d.]+|host\.docker\.internal)(?:[:/?#]|$)|file:|/"
+    r"|10\.[\d.]+|192\.168\.[\d.]+|host\.docker\.internal)(?:[:/?#]|$)|file:|/(?!/)"
+)
+_PAGE = r"(?im)(?:^|\\n)[-* ]{0,4}page url: *([^\s\"'\\]+)"
+_BROKEN = (
+    r"(?i)\[ERROR\](?![^\n]*favicon\.ico)|\b(?:http(?:/[\d.]{1,3})?|status(?:[ _]?code)?(?: of)?)[\"':= ]{1,4}5\d\d\b"
+    r"|=> \[5\d\d\]|\b5\d\d \(?(?:internal server error|not implemented|bad gateway|service unavailable|gateway time)"
+)
+"""What a page or its console shows where the work does not work. A missing icon is none of it."""
+_ERRORS = (
+    r"(?i)\b[1-9]\d{0,8} errors?\b|\berrors?(?:_?count)?[\\\"']{0,2}\s*[:=]\s*[1-9]"
+    r"|\"severity\\?\"\s*:\s*(?:\\?\"(?:error|fatal|1\b)|1\b)"
 )
 
 
@@ -65,12 +75,18 @@ def seen_by(tool: str, result: Result) -> tuple[Kinds, bool] | None:
     """What a tool that looks at the running work counts for, and whether it failed; None when it tells nothing."""
     if is_diagnostics(tool):
         return (_LINT, False) if not result.failed and _is_clean(result.text) else None
-    broken = is_browser(tool) and any(sign in result.text for sign in words()["browser_errors"])
+    broken = is_browser(tool) and _shows_fault(result.text)
     return RUN, result.failed or broken or bool(code_told(result.text))
+
+
+def _shows_fault(text: str) -> bool:
+    return any(sign in text for sign in words()["browser_errors"]) or shape(_BROKEN).search(text) is not None
 
 
 def _is_clean(text: str) -> bool:
     """Diagnostics without an error. Warnings are let through, as by a linter that exits with zero."""
+    if shape(_ERRORS).search(text):
+        return False
     if shape(r"(?i)\bno (?:problems|errors?|issues|diagnostics)\b").search(text):
         return True
     if not text.lstrip().startswith(("[", "{")):
@@ -80,9 +96,10 @@ def _is_clean(text: str) -> bool:
     return told <= mild and ("[]" in text.replace(" ", "") or told > 0)
 
 
-def is_here(args: Args) -> bool | None:
-    """Whether a browser was sent to the work's own server, as far as the call says where to."""
-    url = args.get("url")
+def is_here(args: Args, text: str) -> bool | None:
+    """Whether a browser is at the work's own server, as far as its answer or the call says where it is."""
+    shown = shape(_PAGE).search(text) if "age URL:" in text else None
+    url = shown[1] if shown else args.get("url")
     return shape(_LOCAL).match(url) is not None if isinstance(url, str) and url else None
 
 

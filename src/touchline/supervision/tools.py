@@ -71,7 +71,8 @@ def role_of(tool: str) -> Role:
     if tokens & known["test_words"] and not tokens & known["not_test_words"]:
         return "test"
     if is_browser(tool) or (not tokens & known["not_check_words"] and any(each <= tokens for each in _checks())):
-        return "check"
+        # What a monitoring server tells is of another time and place than the work.
+        return "check" if not any(each in tool.lower() for each in known["monitors"]) else "other"
     if "push" in tokens and tokens & {"git", "files", "branch", "commits"}:
         return "push"
     if tokens & known["code_words"] and tokens & {"execute", "run", "eval", "ipython", "repl", "exec"}:
