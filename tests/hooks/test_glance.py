@@ -83,6 +83,11 @@ def test_a_long_wait_hides_nothing_either() -> None:
     assert compare([*[check, *[wait] * 70, look, *[wait] * 70] * 4], set(), {"same_wait": 1_000})
 
 
+def test_small_windows_hide_no_failure() -> None:
+    made: list[Any] = [("Bash", f"cat {n}", f"news {n}", n == 2, {}) for n in range(3)]
+    assert compare(made, set(), {"few_distinct": (0, 1), "nothing_new": (), "failure_rate": 0.0}) == [2]
+
+
 def compare(made: list[Any], spoken: set[int], set_by_a_person: dict[str, Any]) -> list[int]:
     """The calls in which the rules found something."""
     watch = ThrashWatch(limits=replace(LIMITS, **set_by_a_person))

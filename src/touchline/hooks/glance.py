@@ -122,7 +122,7 @@ def _numbers(state: dict[str, Any]) -> dict[str, Any]:
 
 def _reach(numbers: dict[str, Any]) -> int:
     """As many calls that told something as any rule looks back over."""
-    return int(max(window for _, window in (*numbers["nothing_new"], numbers["few_distinct"]))) + 1
+    return int(max(3, *(window for _, window in (*numbers["nothing_new"], numbers["few_distinct"])))) + 1
 
 
 def _may_find(state: dict[str, Any], key: str, failed: bool, stale: bool, numbers: dict[str, Any]) -> bool:
