@@ -220,8 +220,10 @@ differ are passed over for warnings and reminders alone, and count where they ar
 
 Waiting that declares itself is exempt, and so is a provider that is down: tools for polling, a shell line with a
 `sleep` or with a command such as `gh run view` or `kubectl get`, and tools that press, click, scroll or wait, as long
-as they do not fail. A line that starts something in the background and then sleeps is no waiting. `waiting` counts them
-all, and comes up at `same_wait` and again after as many more; such a call is never refused.
+as they do not fail. A line that starts something in the background and then sleeps is no waiting, nor is one that
+also tests, checks, builds, edits, commits or pushes. `waiting` counts them all, and comes up at `same_wait` and again
+after as many more; such a call is never refused. A wait that tells nothing new hides nothing either: the same check
+before and after it is the same check twice. News and a press begin anew.
 
 {table(("rule", "in one sentence"), rules)}
 
